@@ -20,33 +20,35 @@ namespace {
 namespace isa = runtime::isa;
 
 struct Options {
-  std::string candidate, anchor, kernel, anchor_kernel, arch;
+  LaunchOptions candidate, anchor;
   double tolerance = 0.02;
-  std::optional<unsigned> lds, anchor_lds;
   bool json = false, gate = false, brief = false, time = false;
-  std::string grid = "1", block, anchor_grid, anchor_block;
-  std::vector<std::string> arguments, anchor_arguments;
   TimeOptions timing;
 };
 
-/// Both launches modelled. What is not said of the anchor is as for the candidate.
+/// Both launches modelled.
 struct Times {
   TimeResult candidate, anchor;
   [[nodiscard]] double ratio() const { return candidate.chip.clocks / anchor.chip.clocks; }
 };
 
-TimeResult time_one(const Options& o, const runtime::CodeObject& object, const isa::KernelReport& report,
-                    const std::string& grid, const std::string& block,
-                    const std::vector<std::string>& arguments, unsigned lds) {
-  const runtime::Kernel& kernel = object.kernel(report.name);
-  runtime::LaunchGeometry g;
-  g.grid = parse_extent("--grid", grid);
-  g.block = block.empty() ? block_of(kernel).extent : parse_extent("--block", block);
-  g.dynamic_lds = lds;
-  runtime::check_geometry(kernel, g, static_cast<unsigned>(machine::target(report.arch).lds_bytes));
-  std::vector<ArgumentSpec> specs;
-  for (const auto& text : arguments) specs.push_back(parse_argument(text));
-  return time_code_object(o.timing, object, report.arch, kernel, g, specs);
+TimeResult time_one(Session& session, const TimeOptions& timing, const LaunchOptions& o) {
+  const LaunchInput in = read_launch(session, o);
+  return time_code_object(timing, in.object, in.arch, in.kernel(), in.geometry, in.specs);
+}
+
+/// What is not said of the anchor is as for the candidate; a launch manifest says all itself, but for sizes.
+LaunchOptions anchor_launch(const Options& o, bool is_manifest) {
+  LaunchOptions out = o.anchor;
+  out.arch = o.candidate.arch;
+  if (is_manifest) {
+    if (out.sizes.empty()) out.sizes = o.candidate.sizes;
+    return out;
+  }
+  if (out.grid.empty()) out.grid = o.candidate.grid;
+  if (out.block.empty()) out.block = o.candidate.block;
+  if (out.arguments.empty()) out.arguments = o.candidate.arguments;
+  return out;
 }
 
 std::string times_text(const Times& t) {
@@ -116,20 +118,22 @@ nlohmann::ordered_json comparison_json(const isa::Comparison& c) {
 }
 
 int compare(Session& session, const Options& o) {
-  const auto sa = read_source(session, o.candidate, o.arch), sb = read_source(session, o.anchor, o.arch);
+  const SourceFile sa = read_source(session, o.candidate.file, o.candidate.arch),
+                   sb = read_source(session, o.anchor.file, o.candidate.arch);
+  const LaunchOptions &la = o.candidate, lb = anchor_launch(o, sb.manifest.has_value());
   const auto &a = sa.object, &b = sb.object;
   // As given, as a manifest says, none.
-  const auto lds_of = [](const std::optional<unsigned>& given, const SourceFile& s) {
-    return given ? *given : s.triton_lds.value_or(s.manifest ? s.manifest->lds : 0);
+  const auto report_of = [](const LaunchOptions& l, const SourceFile& s) {
+    const std::string name = l.kernel.empty() && s.manifest ? s.manifest->kernel : l.kernel;
+    return isa::report(s.object, s.object.kernel(name),
+                       l.lds ? *l.lds : s.triton_lds.value_or(s.manifest ? s.manifest->lds : 0));
   };
-  const unsigned lds_a = lds_of(o.lds, sa), lds_b = lds_of(o.anchor_lds, sb);
-  const auto ra = isa::report(a, a.kernel(o.kernel), lds_a);
-  const auto rb = isa::report(b, b.kernel(o.anchor_kernel), lds_b);
-  const auto missing = [](const std::optional<unsigned>& given, const isa::KernelReport& r,
+  const auto ra = report_of(la, sa), rb = report_of(lb, sb);
+  const auto missing = [](const LaunchOptions& l, const isa::KernelReport& r,
                           const runtime::CodeObject& object) {
-    return !given && r.resources.lds_bytes == 0 && uses_lds(object, object.kernel(r.name));
+    return !l.lds && r.resources.lds_bytes == 0 && uses_lds(object, object.kernel(r.name));
   };
-  const bool missing_a = missing(o.lds, ra, a), missing_b = missing(o.anchor_lds, rb, b);
+  const bool missing_a = missing(la, ra, a), missing_b = missing(lb, rb, b);
   if (o.time && (missing_a || missing_b))
     refuse((missing_a ? ra.name : rb.name) +
                " reads or writes LDS and declares none: how much there is, its launch says",
@@ -137,11 +141,7 @@ int compare(Session& session, const Options& o) {
   auto c = isa::compare(ra, rb, o.tolerance);
   if (o.brief) c.difference.clear(), c.schedule.clear();
   std::optional<Times> times;
-  if (o.time)
-    times = Times{time_one(o, a, ra, o.grid, o.block, o.arguments, lds_a),
-                  time_one(o, b, rb, o.anchor_grid.empty() ? o.grid : o.anchor_grid,
-                           o.anchor_block.empty() ? o.block : o.anchor_block,
-                           o.anchor_arguments.empty() ? o.arguments : o.anchor_arguments, lds_b)};
+  if (o.time) times = Times{time_one(session, o.timing, la), time_one(session, o.timing, lb)};
   if (times) {
     const auto modelled = [](const TimeResult& t) {
       return runtime::timing::Modelled{t.report, t.trace, t.plan, t.chip, t.sharing};
@@ -174,27 +174,30 @@ int compare(Session& session, const Options& o) {
 void add_compare(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("compare", "Compare two kernels: resources, hot loops, what one lacks");
   auto o = std::make_shared<Options>();
-  command->add_option("CANDIDATE", o->candidate, "The kernel to judge: code object or assembly")->required();
-  command->add_option("ANCHOR", o->anchor, "Baseline kernel")->required();
-  command->add_option("--kernel", o->kernel, "Kernel of CANDIDATE, when it holds several");
-  command->add_option("--anchor-kernel", o->anchor_kernel, "Kernel of ANCHOR");
-  command->add_option("--arch", o->arch,
+  LaunchOptions &a = o->candidate, &b = o->anchor;
+  command->add_option("CANDIDATE", a.file, "The kernel to judge: code object, assembly or launch manifest")
+      ->required();
+  command->add_option("ANCHOR", b.file, "Baseline kernel")->required();
+  command->add_option("--kernel", a.kernel, "Kernel of CANDIDATE, when it holds several");
+  command->add_option("--anchor-kernel", b.kernel, "Kernel of ANCHOR");
+  command->add_option("--arch", a.arch,
                       machine::names(" or ") + ": which of a bundle, or what assembly is for");
-  command->add_option("--lds", o->lds, "Bytes of dynamic LDS of CANDIDATE")->check(CLI::Range(0, 163840));
-  command->add_option("--anchor-lds", o->anchor_lds, "Bytes of dynamic LDS of ANCHOR")
-      ->check(CLI::Range(0, 163840));
+  command->add_option("--lds", a.lds, "Bytes of dynamic LDS of CANDIDATE")->check(CLI::Range(0, 163840));
+  command->add_option("--anchor-lds", b.lds, "Bytes of dynamic LDS of ANCHOR")->check(CLI::Range(0, 163840));
   command->add_option("--tolerance", o->tolerance, "How much worse still passes, as a fraction")
       ->check(CLI::Range(0.0, 10.0));
   command->add_flag("--gate", o->gate, "Exit 1 when a criterion fails");
   command->add_flag("--brief", o->brief, "Leave out the loops side by side");
   command->add_flag("--time", o->time,
                     "Also model the clocks of a launch of each; the gate then asks for no more clocks");
-  command->add_option("--grid", o->grid, "Workgroups of the launch: X,Y,Z");
-  command->add_option("--block", o->block, "Work-items of a workgroup; as compiled for when left out");
-  command->add_option("--arg", o->arguments, "As for time")->allow_extra_args(false);
-  command->add_option("--anchor-grid", o->anchor_grid, "When it differs");
-  command->add_option("--anchor-block", o->anchor_block, "When it differs");
-  command->add_option("--anchor-arg", o->anchor_arguments, "When they differ")->allow_extra_args(false);
+  command->add_option("--grid", a.grid, "Workgroups of the launch: X,Y,Z");
+  command->add_option("--block", a.block, "Work-items of a workgroup; as compiled for when left out");
+  command->add_option("--arg", a.arguments, "As for time");
+  command->add_option("--size", a.sizes, "NAME=NUMBER: a size, where the kernel is a launch manifest");
+  command->add_option("--anchor-grid", b.grid, "When it differs");
+  command->add_option("--anchor-block", b.block, "When it differs");
+  command->add_option("--anchor-arg", b.arguments, "When they differ");
+  command->add_option("--anchor-size", b.sizes, "When they differ");
   add_time_options(*command, o->timing);
   command->add_flag("--json", o->json, "As JSON");
   command->callback([=, &session] { session.exit = compare(session, *o); });

@@ -248,7 +248,7 @@ void run_once(const Devices& devices, const Plan& plan, unsigned repeat, const D
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
     if (!plan.specs[i].output()) continue;
-    result.outputs.emplace_back(plan.specs[i].contents.data.size());
+    result.outputs.emplace_back(plan.specs[i].bytes());
     Device& own = device_of(devices, i / plan.count());
     if (!result.outputs.back().empty()) own.copy_out(result.outputs.back(), buffers[i]->address());
   }
@@ -357,11 +357,8 @@ void describe_plan(Session& session, const Options& o, const Plan& plan) {
                              to_string(plan.geometry), o.device, signature(*plan.kernel),
                              plan.kernel->kernarg_bytes);
   for (const ArgumentSpec& s : plan.specs)
-    session.out << fmt::format(
-        "  {}{}\n", s.spelled.empty() ? s.name : s.spelled,
-        s.value || !s.peers.empty()
-            ? ""
-            : fmt::format(" ({} bytes)", std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
+    session.out << fmt::format("  {}{}\n", s.spelled.empty() ? s.name : s.spelled,
+                               s.value || !s.peers.empty() ? "" : fmt::format(" ({} bytes)", s.bytes()));
 }
 
 /// `{rank}` and `{devices}` in every `--arg` and `--buffer`.
@@ -466,9 +463,7 @@ int exec(Session& session, const Options& o) {
   }
   std::vector<std::optional<std::uint64_t>> buffer_bytes;
   for (const ArgumentSpec& s : plan.specs)
-    buffer_bytes.push_back(s.value ? std::nullopt
-                                   : std::optional<std::uint64_t>(
-                                         std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
+    buffer_bytes.push_back(s.value ? std::nullopt : std::optional(s.bytes()));
   plan.debug = parse_debug(o.breaks, o.dumps, o.watches, o.hits, object, buffer_bytes);
   if (o.device != "emulator" && !(o.breaks.empty() && o.watches.empty() && o.trace.empty()))
     refuse("--break, --watch and --trace look into the emulator, not into " + o.device, "leave --device out");
@@ -580,7 +575,7 @@ int exec(Session& session, const Options& o) {
     std::size_t n = 0;
     for (const auto& s : plan.specs) {
       if (!s.output()) continue;
-      json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
+      json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.bytes()}});
       auto& j = json["outputs"].back();
       if (!s.name.empty()) j["name"] = s.name;
       if (s.device) j["device"] = *s.device;
@@ -623,7 +618,7 @@ int exec(Session& session, const Options& o) {
     std::size_t n = 0;
     for (const auto& s : plan.specs) {
       if (!s.output() || !failure.empty()) continue;
-      session.out << fmt::format("  {:<22}{} bytes{}\n", s.label(), s.contents.data.size(),
+      session.out << fmt::format("  {:<22}{} bytes{}\n", s.label(), s.bytes(),
                                  s.printed ? ": " + values_text(run.outputs[n], type_of(s, o.print), o.values)
                                            : "");
       ++n;

@@ -100,13 +100,14 @@ ArgumentSpec parse_argument(const std::string& text) {
     if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
     spec.printed = second == std::string::npos;
     if (!spec.printed) spec.output_file = rest.substr(second + 1);
-    spec.contents.data.resize(*bytes);
+    spec.zero_bytes = *bytes;
     if (spec.output_file.ends_with(".npy")) spec.contents.header = byte_header(*bytes);
   } else if (type == "zeros") {
     const auto bytes = parse_number<std::uint64_t>(rest);
     if (!bytes) bad("not zeros:BYTES");
     if (*bytes > (std::uint64_t{1} << 43)) bad("more than 8 TiB"); // what is touched of it takes memory
     spec.zero_bytes = *bytes;
+    spec.filled = true;
   } else if (type == "inout") {
     const auto second = rest.find(':');
     if (second == std::string::npos || second == 0 || second + 1 == rest.size()) bad("not inout:FILE:FILE");
@@ -161,11 +162,10 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vec
       buffers.push_back(nullptr);
       arguments.push_back(Argument::pointer(buffers.at(*s.same_as)->address() + s.offset));
     } else {
-      buffers.push_back(
-          std::make_unique<Buffer>(device, std::max<std::size_t>({1, s.contents.data.size(), s.zero_bytes})));
+      buffers.push_back(std::make_unique<Buffer>(device, std::max<std::size_t>(1, s.bytes())));
       const Buffer& b = *buffers.back();
-      if (s.filled && !s.contents.data.empty()) device.copy_in(b.address(), s.contents.data);
-      if (s.zero_bytes != 0 && fill_zeros) device.fill(b.address(), 0, s.zero_bytes);
+      if (!s.contents.data.empty()) device.copy_in(b.address(), s.contents.data);
+      if (s.filled && s.zero_bytes != 0 && fill_zeros) device.fill(b.address(), 0, s.zero_bytes);
       arguments.push_back(Argument::pointer(b.address() + s.offset));
     }
     arguments.back().spelled = s.spelled.empty() ? s.name : s.spelled;

@@ -3,6 +3,7 @@
 
 #include "buffer_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <inlay/runtime/device.h>
 #include <inlay/runtime/kernarg.h>
@@ -48,11 +49,11 @@ std::optional<T> parse_number(std::string_view text) {
 /// One --arg: a value, or a buffer with where it comes from and goes to.
 struct ArgumentSpec {
   std::optional<runtime::Argument> value;
-  BufferFile contents; ///< what the buffer holds before the launch; data sized even when it is output only
-  bool filled = false; ///< `in`, `inout`
+  BufferFile contents;                ///< of `in` and `inout`
+  bool filled = false;                ///< counts as written before the launch
   std::string output_file;            ///< empty: not written back
   std::string spelled;                ///< as given; empty for what a manifest says
-  std::uint64_t zero_bytes = 0;       ///< of `zeros`, which are not held here
+  std::uint64_t zero_bytes = 0;       ///< of `zeros` and `out`, which are not held here
   std::string name;                   ///< of the argument, where one is known or given
   std::string type;                   ///< of its elements, where one is known: f16, i32, ...
   bool printed = false;               ///< an output without a file: its first values are printed
@@ -63,6 +64,10 @@ struct ArgumentSpec {
   std::optional<std::uint32_t> peer;
   std::optional<std::uint32_t> device; ///< whose it is, of several
 
+  /// Of the buffer.
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::max<std::uint64_t>(contents.data.size(), zero_bytes);
+  }
   [[nodiscard]] bool output() const { return printed || !output_file.empty(); }
   /// The name or the file that messages use.
   [[nodiscard]] std::string label() const {

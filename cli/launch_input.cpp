@@ -156,11 +156,9 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
         spec.contents = read_buffer((folder / a.file).string());
         spec.filled = true;
       }
-    } else if (a.output) {
-      spec.contents.data.resize(static_cast<std::size_t>(bytes));
-      spec.filled = a.before != launch::Argument::Before::anything;
     } else {
       spec.zero_bytes = static_cast<std::uint64_t>(bytes);
+      spec.filled = !a.output || a.before != launch::Argument::Before::anything;
     }
     out.push_back(std::move(spec));
   }

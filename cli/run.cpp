@@ -28,8 +28,12 @@ void require_known_command(const CLI::App& app, const std::vector<std::string>& 
     if (names.back() == arguments[0]) return;
     all += (all.empty() ? "" : ", ") + names.back();
   }
-  throw std::invalid_argument("there is no command '" + arguments[0] + "'\n  hint   " +
-                              did_you_mean(arguments[0], names, "inlay ") + "The commands are " + all);
+  const std::string nearest = arguments[0] == "check" // as Python calls what are two commands here
+                                  ? "inlay run-with -- COMMAND checks every launch of a program, inlay exec "
+                                    "FILE one launch of a kernel. "
+                                  : did_you_mean(arguments[0], names, "inlay ");
+  throw std::invalid_argument("there is no command '" + arguments[0] + "'\n  hint   " + nearest +
+                              "The commands are " + all);
 }
 
 // Which help says more: of the command that was given, where there was one. An option that it does not have is near one that it has.
@@ -41,6 +45,9 @@ std::string help_hint(const CLI::App& app, const std::vector<std::string>& argum
     name += " " + command->get_name();
   }
   if (command == &app) return "inlay --help, inlay COMMAND --help";
+  if (command->get_name() == "run-with" &&
+      std::find(arguments.begin(), arguments.end(), "--") == arguments.end())
+    return "inlay run-with [OPTIONS] -- COMMAND: options after -- are the command's own";
   // A word where the name of one of its commands is wanted.
   std::vector<std::string> below;
   for (const CLI::App* a : command->get_subcommands(nullptr)) below.push_back(a->get_name());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -182,6 +183,31 @@ TEST_CASE("compare --time gates on clocks") {
   CHECK(slower.exit == 1);
   CHECK(slower.out.find("gate: FAILED") != std::string::npos);
   CHECK(slower.out.find("more clocks for the launch") != std::string::npos);
+}
+
+TEST_CASE("compare --time of launch manifests takes sizes; a dry run of one holds no output") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "inlay-compare-sizes-test";
+  REQUIRE(inlay_command({"build", "softmax", "--no-validate", "-o", folder.string()}).exit == 0);
+  const std::string manifest = (folder / "softmax.json").string();
+  const auto compare = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> a = {"compare", manifest, manifest,  "--time", "--quick",
+                                  "--json",  "--size", "m=64", "n=1024"};
+    a.insert(a.end(), more.begin(), more.end());
+    return inlay_command(a);
+  };
+  const Ran same = compare({});
+  INFO(same.err);
+  REQUIRE(same.exit == 0);
+  CHECK(nlohmann::json::parse(same.out)["timing"]["ratio"] == 1);
+  const auto more = nlohmann::json::parse(compare({"--anchor-size", "m=64", "n=8192"}).out)["timing"];
+  CHECK(more["ratio"].get<double>() < 0.9);
+  CHECK(compare({"--anchor-size", "rows=64"}).exit == 2);
+  // Of 16 GiB, which no machine that runs this need have.
+  const Ran dry = inlay_command({"exec", manifest, "--dry-run", "--size", "m=1048576", "n=8192"});
+  INFO(dry.err);
+  CHECK(dry.exit == 0);
+  CHECK(dry.out.find("(17179869184 bytes)") != std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("each launch of the model starts from the same memory") {

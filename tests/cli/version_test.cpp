@@ -13,6 +13,8 @@ TEST_CASE("the command line: version, an unknown command, no command") {
   CHECK(flag.exit == 0);
   CHECK(flag.out.rfind("inlay ", 0) == 0);
   CHECK(inlay_command({"bnech"}).err.find("'bnech'") != std::string::npos);
+  CHECK(inlay_command({"check"}).err.find("inlay run-with -- COMMAND") != std::string::npos);
+  CHECK(inlay_command({"run-with", "python3", "-c", "1"}).err.find("-- COMMAND") != std::string::npos);
   CHECK(inlay_command({"vresion"}).err.find("did you mean inlay version?") != std::string::npos);
   const Ran option = inlay_command({"--no-such-option"});
   CHECK(option.exit == 2);

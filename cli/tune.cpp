@@ -4,6 +4,7 @@
 #include "progress.h"
 #include "resources.h"
 
+#include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 #include <inlay/runtime/benchmark.h>
 
@@ -161,7 +162,7 @@ std::string answer(const kernels::Kernel& kernel, const TuneOptions& o, const ke
   try {
     const kernels::Modelled m = o.full || kernel.size_names().empty()
                                     ? time_one(kernel, o, flags)
-                                    : kernels::model(kernel.build(flags, o.build), kernel.sizes(flags));
+                                    : kernels::model_form(kernel, flags, o.build);
     return fmt::format("{} {} {} {} {}", m.clocks, m.vgprs, m.agprs, m.lds_bytes, m.waves_per_simd);
   } catch (const std::invalid_argument& e) {
     return fmt::format("refused {}", e.what());
@@ -292,10 +293,24 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
   std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.modelled->clocks < b.modelled->clocks;
   });
-  // What is proposed is right.
-  const std::string problem = kernel->problem(joined(fixed, found[0].form.options), o.seed).text;
-  const std::string checked =
-      cut ? "" : check_one(*kernel, o, smaller(*kernel, joined(fixed, found[0].form.options)));
+  // What is proposed holds its claims and is right.
+  std::string checked;
+  while (!cut) {
+    try {
+      checked = check_one(*kernel, o, smaller(*kernel, joined(fixed, found[0].form.options)));
+      break;
+    } catch (const kernels::ObligationError& e) {
+      found[0].refused = e.what();
+      refused.push_back(std::move(found[0]));
+      found.erase(found.begin());
+      if (found.empty()) throw;
+    }
+  }
+  const kernels::Flags all_of_first = joined(fixed, found[0].form.options);
+  // Operands of large problems take longer than the model.
+  const std::string problem = smaller(*kernel, all_of_first) == all_of_first
+                                  ? kernel->problem(all_of_first, o.seed).text
+                                  : kernels::words(fixed);
   if (!o.measure.empty()) measure(*kernel, o, fixed, found);
   std::string tail = cut ? fmt::format("; interrupted, {} of {} were tried", done, all.size())
                      : checked == problem

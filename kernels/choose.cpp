@@ -1,5 +1,8 @@
 #include <inlay/kernels/choose.h>
 
+#include "claims.h"
+
+#include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 
 #include <algorithm>
@@ -94,12 +97,17 @@ std::optional<fs::path> directory_of_choices() {
   return std::nullopt;
 }
 
-/// What is asked in a fixed order, `auto` left out, and how it is modelled.
-std::string asked_text(const Kernel& kernel, const Flags& asked, const ChooseOptions& o) {
+/// What is asked in a fixed order, `auto` left out, and how it is built.
+std::string flags_text(const Kernel& kernel, const Flags& asked, const BuildOptions& build) {
   std::string key = kernel.name();
   for (const auto& [name, value] : asked)
     if (value != "auto") key += " " + name + "=" + value;
-  return key + " : " + o.build.scheduler + " " + o.build.loops + " " + std::to_string(o.in_full);
+  return key + " : " + build.scheduler + " " + build.loops;
+}
+
+/// The same, and how many are modelled.
+std::string asked_text(const Kernel& kernel, const Flags& asked, const ChooseOptions& o) {
+  return flags_text(kernel, asked, o.build) + " " + std::to_string(o.in_full);
 }
 
 struct Memory {
@@ -141,23 +149,21 @@ Flags unpacked(const std::string& text) {
   return out;
 }
 
-std::optional<Choice> load(const std::string& key) {
+/// The lines that were kept under a key; nothing where there are none, or not all of them.
+std::optional<std::vector<std::string>> load_lines(const std::string& key) {
   const auto directory = directory_of_choices();
   if (!directory) return {};
   std::ifstream in(file_of(*directory, key));
-  std::string first, second, why, options, counts, table, end;
+  std::string first, second;
   if (!std::getline(in, first) || !std::getline(in, second) || first + "\n" + second != key) return {};
-  Choice c;
-  if (!std::getline(in, options) || !std::getline(in, counts) || !std::getline(in, table) ||
-      !std::getline(in, why) || !std::getline(in, end) || end != "end")
-    return {};
-  std::istringstream numbers(counts);
-  if (!(numbers >> c.clocks >> c.considered >> c.modelled)) return {};
-  c.options = unpacked(options), c.table = table, c.why = why, c.from = Choice::From::disk;
-  return c;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (lines.empty() || lines.back() != "end") return {};
+  lines.pop_back();
+  return lines;
 }
 
-void store(const std::string& key, const Choice& c) {
+void store_lines(const std::string& key, const std::string& lines) {
   const auto directory = directory_of_choices();
   if (!directory) return;
   std::error_code failed; // costs the entry, not the choice
@@ -165,37 +171,69 @@ void store(const std::string& key, const Choice& c) {
   const fs::path path = file_of(*directory, key),
                  temporary = path.string() + "." + std::to_string(::getpid()) + ".part";
   std::ofstream out(temporary);
-  out << key << "\n"
-      << packed(c.options) << "\n"
-      << fmt::format("{} {} {}", c.clocks, c.considered, c.modelled) << "\n"
-      << c.table << "\n"
-      << c.why << "\nend\n";
+  out << key << "\n" << lines << "\nend\n";
   out.close();
   if (out) fs::rename(temporary, path, failed);
   if (!out || failed) fs::remove(temporary, failed);
 }
 
+std::optional<Choice> load(const std::string& key) {
+  const auto lines = load_lines(key);
+  if (!lines || lines->size() != 4) return {};
+  Choice c;
+  std::istringstream numbers((*lines)[1]);
+  if (!(numbers >> c.clocks >> c.considered >> c.modelled)) return {};
+  c.options = unpacked((*lines)[0]), c.table = (*lines)[2], c.why = (*lines)[3];
+  c.from = Choice::From::disk;
+  return c;
+}
+
+void store(const std::string& key, const Choice& c) {
+  store_lines(key, packed(c.options) + "\n" + fmt::format("{} {} {}", c.clocks, c.considered, c.modelled) +
+                       "\n" + c.table + "\n" + c.why);
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::string answer_of(const Kernel& kernel, const Flags& flags, const ChooseOptions& o) {
+std::string text_of(const Modelled& m) {
+  return fmt::format("{} {} {} {} {} {} {} {}", m.clocks, m.trip, m.resident, m.vgprs, m.agprs, m.lds_bytes,
+                     m.waves_per_simd, m.bound.empty() ? "-" : m.bound);
+}
+std::optional<Modelled> modelled_of(const std::string& text) {
+  std::istringstream in(text);
+  Modelled m;
+  if (!(in >> m.clocks >> m.trip >> m.resident >> m.vgprs >> m.agprs >> m.lds_bytes >> m.waves_per_simd >>
+        m.bound))
+    return {};
+  if (m.bound == "-") m.bound.clear();
+  return m;
+}
+
+constexpr std::string_view refusal = "refused ";
+
+/// The model's answer as a line, or that the form is refused and why.
+std::string answer_of(const Kernel& kernel, const Flags& flags, const BuildOptions& build, bool cache) {
+  const std::string key = cache ? full_key("form " + flags_text(kernel, flags, build)) : "";
+  if (cache)
+    if (const auto lines = load_lines(key);
+        lines && lines->size() == 1 && (lines->front().starts_with(refusal) || modelled_of(lines->front())))
+      return lines->front();
+  std::string answer;
   try {
-    const Modelled m = model(kernel.build(flags, o.build), kernel.sizes(flags));
-    return fmt::format("{} {} {} {} {} {} {} {}", m.clocks, m.trip, m.resident, m.vgprs, m.agprs, m.lds_bytes,
-                       m.waves_per_simd, m.bound.empty() ? "-" : m.bound);
+    const WithoutClaims none;
+    answer = text_of(model(kernel.build(flags, build), kernel.sizes(flags)));
   } catch (const std::exception& e) {
-    return "refused " + first_line(e.what());
+    answer = std::string(refusal) + first_line(e.what());
   }
+  if (cache) store_lines(key, answer);
+  return answer;
 }
 
 void put_answer(Ranked& r, const std::optional<std::string>& answer) {
-  if (!answer || answer->starts_with("refused ")) {
-    r.refused = answer ? answer->substr(8) : "its build died";
-    return;
-  }
-  std::istringstream in(*answer);
-  Modelled m;
-  in >> m.clocks >> m.trip >> m.resident >> m.vgprs >> m.agprs >> m.lds_bytes >> m.waves_per_simd >> m.bound;
-  r.modelled = m;
+  if (!answer || answer->starts_with(refusal))
+    r.refused = answer ? answer->substr(refusal.size()) : "its build died";
+  else
+    r.modelled = modelled_of(*answer);
 }
 
 void put(const std::string& asked, const Choice& c) {
@@ -265,12 +303,19 @@ void model_forms(const Kernel& kernel, const Flags& asked, std::vector<Ranked>& 
       [&](std::size_t i) {
         Flags all = fixed;
         all.insert(forms[i].form.options.begin(), forms[i].form.options.end());
-        return answer_of(kernel, all, options);
+        return answer_of(kernel, all, options.build, options.cache);
       },
       [&](std::size_t i, std::optional<std::string> answer) {
         put_answer(forms[i], answer);
         return !on_each || on_each(i);
       });
+}
+
+Modelled model_form(const Kernel& kernel, const Flags& flags, const BuildOptions& options, bool cache) {
+  Ranked r;
+  put_answer(r, answer_of(kernel, kernel.renamed(flags), options, cache));
+  if (!r.modelled) throw std::invalid_argument(r.refused);
+  return *r.modelled;
 }
 
 void forget() {
@@ -330,16 +375,31 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
     row = nullptr;
   }
   model_forms(kernel, asked, first, options);
-  const Ranked* best = nullptr;
-  for (const Ranked& r : first)
-    if (r.modelled && (best == nullptr || r.modelled->clocks < best->modelled->clocks)) best = &r;
+  // The fewest clocks of what holds its claims; the first in the ranking among equals.
+  const auto shortest = [&]() -> const Ranked* {
+    for (;;) {
+      Ranked* best = nullptr;
+      for (Ranked& r : first)
+        if (r.modelled && (best == nullptr || r.modelled->clocks < best->modelled->clocks)) best = &r;
+      if (best == nullptr) return nullptr;
+      try {
+        Flags all = fixed;
+        all.insert(best->form.options.begin(), best->form.options.end());
+        static_cast<void>(kernel.build(all, options.build));
+        return best;
+      } catch (const std::exception& e) {
+        best->modelled.reset(), best->refused = first_line(e.what());
+      }
+    }
+  };
+  const Ranked* best = shortest();
   // Where none of the first can be built, one after the other.
   std::size_t next = std::min(options.in_full, forms.size());
   while (best == nullptr && next < std::min<std::size_t>(forms.size(), options.in_full + 8)) {
     std::vector<Ranked> one = {{forms[next++], {}, {}}};
     model_forms(kernel, asked, one, options);
     first.push_back(one[0]);
-    if (first.back().modelled) best = &first.back();
+    best = shortest();
   }
   if (best == nullptr) return c;
   c.from = Choice::From::model;

@@ -38,12 +38,35 @@ std::vector<std::uint64_t> ChipPlan::first_round(unsigned xcd, std::size_t most)
   return out;
 }
 
+bool NumberSet::insert(std::uint64_t number) {
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  const auto put = [](std::vector<std::uint64_t>& slots, std::uint64_t n) {
+    const std::size_t mask = slots.size() - 1;
+    const std::uint64_t mixed = n * 0x9E3779B97F4A7C15U;
+    for (std::size_t i = (mixed >> 32 ^ mixed >> 16) & mask;; i = (i + 1) & mask) {
+      if (slots[i] == n) return false;
+      if (slots[i] != none) continue;
+      slots[i] = n;
+      return true;
+    }
+  };
+  if (2 * (size_ + 1) > slots_.size()) {
+    std::vector<std::uint64_t> more(std::max<std::size_t>(64, 4 * slots_.size()), none);
+    for (const std::uint64_t n : slots_)
+      if (n != none) put(more, n);
+    slots_ = std::move(more);
+  }
+  const bool fresh = put(slots_, number);
+  size_ += fresh;
+  return fresh;
+}
+
 SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
                                  const std::vector<std::uint64_t>& counted, unsigned window)
     : wanted_(workgroups.begin(), workgroups.end()), executed_(wanted_), xcds_(std::max(1U, xcds)),
       units_(std::max(1U, units)), window_(std::max(1U, window)) {
   executed_.insert(counted.begin(), counted.end());
-  xcd_touched_.resize(xcds_);
+  xcd_lines_.resize(xcds_, 0);
   xcd_stored_.resize(xcds_, 0);
 }
 
@@ -56,7 +79,7 @@ bool SharingRecorder::wants(std::uint64_t workgroup) {
 
 void SharingRecorder::executed(const ExecutedInstruction& e) {
   if (e.workgroup != group_) {
-    flush();
+    counts_.clear();
     group_ = e.workgroup;
     looked_at_ = wanted_.contains(group_);
     count_ = &work_[group_];
@@ -76,49 +99,37 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
   }
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
   const std::size_t window = counts_[e.wave]++ / window_;
-  if (mine_.size() <= window) mine_.resize(window + 1);
+  if (windows_.size() <= window) windows_.resize(window + 1);
+  Window& w = windows_[window];
+  constexpr unsigned place = 41; // a line takes fewer bits: addresses have 48
+  const std::uint64_t unit = (group_ % units_) << place, xcd = (group_ % xcds_) << place;
+  const bool unit_has_one_xcd = units_ % xcds_ == 0;
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint64_t m = e.access->mask; m != 0; m &= m - 1) {
     const std::uint64_t line = e.access->address[static_cast<unsigned>(std::countr_zero(m))] / 128;
     if (line == last) continue;
     last = line;
-    mine_[window].insert(line);
+    if (!w.of_unit.insert(unit | line) && unit_has_one_xcd) continue;
+    if (!w.of_xcd.insert(xcd | line)) continue;
+    w.all.insert(line);
+    touched_.insert(line);
+    if (xcd_touched_.insert(xcd | line)) ++xcd_lines_[group_ % xcds_];
   }
-}
-
-void SharingRecorder::flush() {
-  for (std::size_t w = 0; w < mine_.size(); ++w) {
-    if (all_.size() <= w) {
-      all_.resize(w + 1);
-      by_xcd_.resize(w + 1, std::vector<std::unordered_set<std::uint64_t>>(xcds_));
-    }
-    auto& unit = by_unit_[{w, group_ % units_}];
-    for (const std::uint64_t line : mine_[w]) {
-      unit.insert(line);
-      by_xcd_[w][group_ % xcds_].insert(line);
-      touched_.insert(line);
-      xcd_touched_[group_ % xcds_].insert(line);
-      all_[w].insert(line);
-    }
-  }
-  mine_.clear();
-  counts_.clear();
 }
 
 Sharing SharingRecorder::result() {
-  flush();
   double asked = 0, fetched = 0, from_hbm = 0;
-  for (const auto& [key, lines] : by_unit_) asked += static_cast<double>(lines.size());
-  for (std::size_t w = 0; w < all_.size(); ++w) {
-    from_hbm += static_cast<double>(all_[w].size());
-    for (const auto& x : by_xcd_[w]) fetched += static_cast<double>(x.size());
+  for (const Window& w : windows_) {
+    asked += static_cast<double>(w.of_unit.size());
+    fetched += static_cast<double>(w.of_xcd.size());
+    from_hbm += static_cast<double>(w.all.size());
   }
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
   s.bytes = static_cast<double>(touched_.size()) * 128 + stored_;
   for (unsigned x = 0; x < xcds_; ++x)
-    s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_touched_[x].size()) * 128 + xcd_stored_[x]);
+    s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_lines_[x]) * 128 + xcd_stored_[x]);
   s.work = std::move(work_);
   if (fetched > 0) s.l2 = asked / fetched;
   if (from_hbm > 0) s.mall = asked / from_hbm;

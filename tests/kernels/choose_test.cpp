@@ -1,6 +1,7 @@
 // `choose`: what `auto` means. A choice is a function of what is asked, no form is longer than what stands without sizes, what is given
 // stays, and the cache answers what was chosen.
 #include <inlay/kernels/choose.h>
+#include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 
 #include <catch2/catch.hpp>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 using namespace inlay::kernels;
@@ -176,6 +178,47 @@ TEST_CASE("choose: the directory and memory have what was chosen; a damaged entr
         best, std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin));
   }
   CHECK(best < std::chrono::microseconds(10));
+}
+
+TEST_CASE("model_form: clocks of a launch of the proved kernel, from the directory the second time; a "
+          "damaged entry is none") {
+  const Directory directory;
+  const auto kernel = find_kernel("gemm");
+  const Flags flags = {{"m", "64"}, {"n", "64"}, {"k", "128"}, {"tile", "64x64x64"}, {"direct-to-lds", "no"}};
+  CHECK(model_form(*kernel, flags, {}, false).clocks == Approx(clocks_of("gemm", flags)));
+  CHECK(!std::filesystem::exists(directory.path / "choices"));
+  const double first = model_form(*kernel, flags, {}).clocks;
+  std::vector<std::filesystem::path> kept;
+  for (const auto& e : std::filesystem::directory_iterator(directory.path / "choices"))
+    if (e.is_regular_file()) kept.push_back(e.path());
+  REQUIRE(kept.size() == 1);
+  // What stands there is what is answered, if it is whole.
+  std::ifstream in(kept[0]);
+  std::string key, form;
+  REQUIRE((std::getline(in, key) && std::getline(in, form)));
+  const auto put = [&](const std::string& rest) {
+    std::ofstream(kept[0]) << key << "\n" << form << "\n" << rest;
+  };
+  put("7 1 1 2 3 4 5 lds\nend\n");
+  CHECK(model_form(*kernel, flags, {}).clocks == 7);
+  CHECK(model_form(*kernel, flags, {}).bound == "lds");
+  put("7 1 1 2 3 4 5 lds\n");
+  CHECK(model_form(*kernel, flags, {}).clocks == first);
+  put("7 1\nend\n");
+  CHECK(model_form(*kernel, flags, {}).clocks == first);
+  // Flags of another form, and `auto`.
+  Flags other = flags;
+  other["tile"] = "128x64x64";
+  CHECK(model_form(*kernel, other, {}).clocks != first);
+  other = flags;
+  other["pingpong"] = "auto";
+  put("9 1 1 2 3 4 5 -\nend\n");
+  CHECK(model_form(*kernel, other, {}).clocks == 9);
+  other["tile"] = "96x96x20";
+  CHECK_THROWS_WITH(model_form(*kernel, other, {}), Contains("tile_k = 20"));
+  CHECK_THROWS_WITH(model_form(*kernel, other, {}), Contains("tile_k = 20"));
+  // What is built for its clocks has no claims; what is built after that has them.
+  CHECK(kernel->build(flags, {}).proofs.proved() > 10);
 }
 
 TEST_CASE("in_processes: answers by job, a job that dies costs its own, and it stops when told") {

@@ -40,6 +40,19 @@ Sharing sharing(unsigned scale, std::vector<std::uint64_t> workgroups, unsigned 
 
 } // namespace
 
+TEST_CASE("a set of numbers says of each whether it is new") {
+  std::set<std::uint64_t> plain;
+  NumberSet set;
+  std::uint64_t x = 1;
+  for (int i = 0; i < 20000; ++i) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    // Near one another, as lines are, 4096 apart, far apart; 0 as well.
+    const std::uint64_t n = i % 3 == 0 ? x >> 52 : i % 3 == 1 ? (x >> 54) << 12 : x >> 1;
+    REQUIRE(set.insert(n) == plain.insert(n).second);
+  }
+  CHECK(set.size() == plain.size());
+}
+
 TEST_CASE("sharing is counted by line, XCD and unit") {
   // 64 dwords are 2 lines of 128 bytes. Workgroups 1, 9 and 17 of XCD 1 and 2 of XCD 2, each on a unit of its own: every one asks for 2 lines
   // of its own and the 2 of all.

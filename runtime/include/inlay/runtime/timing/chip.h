@@ -24,7 +24,6 @@
 #include <inlay/runtime/timing/compute_unit.h>
 
 #include <set>
-#include <unordered_set>
 
 namespace inlay::runtime::timing {
 
@@ -56,6 +55,18 @@ struct Sharing {
   std::map<std::uint64_t, std::uint64_t> work; ///< wave instructions of every workgroup that was executed
 };
 
+/// Numbers below 2^64 - 1, each once: a launch's lines are some millions, and a set of nodes takes longer than the emulator.
+class NumberSet {
+public:
+  /// Whether it is new.
+  bool insert(std::uint64_t number);
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+private:
+  std::vector<std::uint64_t> slots_; ///< a power of two of them, at most half of them taken
+  std::size_t size_ = 0;
+};
+
 /// Observes workgroups of a round, only for their lines; others are executed as TraceRecorder does. Of `counted`, which need not run in the same round, only the
 /// work is noted. Stretches are of `window` memory instructions of a wave.
 class SharingRecorder : public LaunchObserver {
@@ -70,7 +81,10 @@ public:
   [[nodiscard]] Sharing result();
 
 private:
-  void flush();
+  /// Of one stretch: lines with the unit that asks, with its XCD, and alone.
+  struct Window {
+    NumberSet of_unit, of_xcd, all;
+  };
 
   std::set<std::uint64_t> wanted_, executed_, xcds_seen_;
   bool all_before_ = false;
@@ -78,17 +92,13 @@ private:
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far
   std::map<std::uint64_t, std::uint64_t> work_;
-  std::unordered_set<std::uint64_t> touched_; ///< lines, of all
-  std::vector<std::unordered_set<std::uint64_t>> xcd_touched_;
+  NumberSet touched_, xcd_touched_;    ///< lines, of all stretches
+  std::vector<std::size_t> xcd_lines_; ///< of `xcd_touched_`, by XCD
   double stored_ = 0;
   std::vector<double> xcd_stored_;
   std::uint64_t* count_ = nullptr; ///< of the workgroup that runs
   bool looked_at_ = false;
-  std::vector<std::unordered_set<std::uint64_t>> mine_;                ///< by window
-  std::vector<std::vector<std::unordered_set<std::uint64_t>>> by_xcd_; ///< by window, XCD
-  std::vector<std::unordered_set<std::uint64_t>> all_;
-  std::map<std::pair<std::size_t, std::uint64_t>, std::unordered_set<std::uint64_t>>
-      by_unit_; ///< by window, unit
+  std::vector<Window> windows_;
   std::size_t groups_ = 0;
 };
 

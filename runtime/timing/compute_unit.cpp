@@ -266,11 +266,13 @@ private:
   void slot(unsigned simd, Clock t);
   bool has(Limit l) const { return options_.without == l; }
   /// Takes `clocks` of this unit's share of a bandwidth at `now` or when it is free; the clock at which that is over. The others do not ask at the same moment: what a
-  /// unit has left unused while a request is on its way is there for it afterwards.
-  [[nodiscard]] static double take(double& free, double now, Clock window, double clocks) {
-    free = std::max(free, now - static_cast<double>(window)) + clocks;
+  /// unit has left unused while a request is on its way, and for as long as units are apart, is there for it afterwards.
+  [[nodiscard]] double take(double& free, double now, Clock latency, double clocks) const {
+    free = std::max(free, now - static_cast<double>(latency) - apart(now)) + clocks;
     return std::max(free, now);
   }
+  /// How far apart units are that began together: more, the longer they have run.
+  [[nodiscard]] double apart(double now) const { return n_.stagger + n_.drift * now; }
   /// A number from 0 to 1 that belongs to the line: chance that is the same in every run.
   [[nodiscard]] static double chance(std::uint64_t line, std::uint64_t of) {
     std::uint64_t x = (line + of * 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
@@ -281,12 +283,13 @@ private:
   [[nodiscard]] double spread_of(std::uint64_t line) const {
     return 1 + n_.spread * (2 * chance(line, 1) - 1);
   }
-  /// Of the units that ask for a line together one fetches it. The others ask later, by as much as units are apart: more, the longer they have run; a line that is still on its way
-  /// is waited for, one that is there is a hit in L2.
-  [[nodiscard]] double on_its_way(std::uint64_t line, double now, double latency, double sharers) const {
+  /// Of the units that ask for a line together one fetches it. The others ask later, by as much as units are apart; a line that is still on its way is waited for, one that is there
+  /// is a hit in L2. Who comes first is decided once for the lines of an instruction, by its `first` line: the units ask for all of them at once.
+  [[nodiscard]] double on_its_way(std::uint64_t line, std::uint64_t first, double now, double latency,
+                                  double sharers) const {
     const double full = latency * spread_of(line);
-    if (chance(line, 2) * sharers < 1) return full;
-    const double later = chance(line, 3) * (n_.stagger + n_.drift * now);
+    if (chance(first, 2) * sharers < 1) return full;
+    const double later = chance(first, 3) * apart(now);
     return std::max(std::min(full, static_cast<double>(n_.l2_latency)), full - later);
   }
 
@@ -690,7 +693,8 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
       double& free = mall ? mall_free_ : hbm_free_;
       at = std::max(at, take(free, at, mall ? n_.mall_latency : n_.hbm_latency,
                              n_.line_bytes / (mall ? n_.mall_rate : n_.hbm_rate)));
-      arrives = at + on_its_way(line, at, static_cast<double>(mall ? n_.mall_latency : n_.hbm_latency),
+      arrives = at + on_its_way(line, trace_.lines[r.first_line], at,
+                                static_cast<double>(mall ? n_.mall_latency : n_.hbm_latency),
                                 mall ? n_.l2_sharers : n_.mall_sharers);
       ++(mall ? result_.mall_hits : result_.hbm_lines);
       mall_lines_[line] = true;

@@ -228,6 +228,43 @@ TEST_CASE("no more bytes are in flight than L1 has room for") {
   CHECK(clocks(t, p.with("vmem_inflight_bytes", 65536)) < 7000);
 }
 
+TEST_CASE(
+    "units that are apart leave bandwidth to one another, and no unit has more than its share on average") {
+  // Bursts of 16 KiB with 3000 clocks between them: at a share of 10.4 B/clk a burst takes 1573 clocks, so a third of the share would do.
+  std::string burst = "s_sleep 47\n";
+  for (unsigned i = 0; i < 16; ++i)
+    burst += "global_load_dwordx4 v[4:7], v1, s[4:5]\nv_add_u32 v1, 0x400, v1\n";
+  const auto of = [&](unsigned bursts, const std::string& between) {
+    return record("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 4, v0\ns_waitcnt lgkmcnt(0)\n" +
+                      times(bursts, burst.substr(between.empty() ? 11 : 0) + "s_waitcnt vmcnt(0)") +
+                      "s_endpgm\n",
+                  {.arch = gfx950});
+  };
+  const Parameters p = bare(gfx950).with("latency_spread", 0).with("unit_stagger_clk", 0);
+  const UnitOptions chip{.active_units = 256};
+  const Trace t = of(40, "sleep");
+  const auto apart = clocks(t, p, chip), together = clocks(t, p.with("unit_drift", 0), chip);
+  CHECK(together > 40 * (3000 + 1000 + 550)); // what the latency does not cover of a burst is waited for
+  CHECK(apart < 40 * (3000 + 1000 + 400));    // after a few bursts others rest while this one loads
+  const double share = p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / (p["clock_mhz"] * 1e6) / 256;
+  CHECK(static_cast<double>(clocks(of(40, ""), p.with("hbm_latency_clk", 200), chip)) > 40 * 16384 / share);
+}
+
+TEST_CASE("of the lines that an instruction asks for all come first or none") {
+  // Every lane a line of its own: were it decided by the line, each load would wait for one that nobody has asked for yet.
+  const unsigned n = 30;
+  const Trace t =
+      record("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 7, v0\ns_waitcnt lgkmcnt(0)\n" +
+                 times(n, "global_load_dword v2, v1, s[4:5]\nv_add_u32 v1, 0x2000, v1\ns_waitcnt vmcnt(0)") +
+                 "s_endpgm\n",
+             {.arch = gfx950});
+  const Parameters p = bare(gfx950).with("unit_drift", 0).with("unit_stagger_clk", 2000);
+  const auto alone = clocks(t, p), shared = clocks(t, p, {.mall_sharers = 32});
+  CHECK(alone > n * 1000);
+  CHECK(shared < n * 800);
+  CHECK(static_cast<double>(shared) > n * p["l2_latency_clk"]);
+}
+
 TEST_CASE("s_waitcnt waits for as many as it says, in order") {
   const auto at = [](const std::string& wait) {
     return static_cast<double>(

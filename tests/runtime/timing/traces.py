@@ -133,11 +133,12 @@ def write(file, rows):
         trip = f"{r['trips'][0][0]:.0f} | {r['trips'][0][1]:.0f}" if r["trips"] else " | "
         lines.append(f"| {r['name']} | {inputs} | {'' if r['seen'] else 'held back'} | {r['measured']:.0f} | {r['modelled']:.0f} | "
                      f"{100 * (r['modelled'] / r['measured'] - 1):+.1f} % | {before:+d} % | {trip} |")
-    lines += ["", "| cases | median error | mean | largest | within 15 % | rank correlation | trips, mean |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines += ["", "| cases | median error | mean | largest | within 15 % | rank correlation | trips, mean | at another instruction | at another kind |", "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for name, part in (("all 18", rows), ("looked at", [r for r in rows if r["seen"]]), ("held back", [r for r in rows if not r["seen"]])):
         s = summary(part)
         lines.append(f"| {name} | {100 * s['median']:.1f} % | {100 * s['mean']:.1f} % | {100 * s['largest']:.0f} % | {s['within 15']} of {s['cases']} | {s['rank']:.2f} | "
-                     f"{100 * s['trips']:.1f} % |")
+                     f"{100 * s['trips']:.1f} % | {100 * s['misplaced']:.1f} % | {100 * s['kinds']:.1f} % |")
+    lines += ["", "*At another instruction*, *at another kind*: share of a wave's clocks that the model has there and the trace elsewhere; medians of the cases."]
     text = open(file, encoding="utf-8").read()
     begin, end = text.index("<!-- traces -->"), text.index("<!-- traces end -->")
     with open(file, "w", encoding="utf-8") as f:
@@ -180,7 +181,8 @@ def main():
     all_rows = summary(rows)
     # Of the whole table: it must not become worse.
     if len(rows) == len(trace_cases.CASES) and not o.options and (
-            all_rows["median"] > 0.10 or all_rows["mean"] > 0.10 or all_rows["within 15"] < 15 or all_rows["largest"] > 0.25 or all_rows["rank"] < 0.985):
+            all_rows["median"] > 0.10 or all_rows["mean"] > 0.10 or all_rows["within 15"] < 15 or all_rows["largest"] > 0.25 or all_rows["rank"] < 0.985
+            or all_rows["trips"] > 0.05 or all_rows["misplaced"] > 0.15 or all_rows["kinds"] > 0.08):
         print("the model is worse against traces than docs/measurements/timing.md says")
         return 1
     if o.json:

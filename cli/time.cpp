@@ -198,14 +198,20 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.report.kernel = kernel.name;
   t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
-  t.modelled = std::move(ids);
   // What the matrix pipes do in the launch, from what they do for the workgroups modelled.
-  double sampled = 0, pipe = 0, moved = static_cast<double>(t.report.unit.stored_bytes);
+  double sampled = 0, pipe = 0, vector = 0, moved = static_cast<double>(t.report.unit.stored_bytes);
+  std::vector<double> flops_of, vector_of;
+  for (const isa::Instruction& i : t.trace.program.instructions) {
+    flops_of.push_back(static_cast<double>(isa::matrix_work(i)));
+    vector_of.push_back(isa::kind_of(i) == isa::Kind::valu ? t.parameters.issue_clocks(i.mnemonic) : 0);
+  }
   for (const auto& g : t.trace.workgroups)
     for (const auto& w : g.waves) {
       sampled += static_cast<double>(w.steps.size());
-      for (const auto& s : w.steps)
-        t.flops += static_cast<double>(isa::matrix_work(t.trace.program.instructions[s.instruction]));
+      for (const auto& s : w.steps) {
+        t.flops += flops_of[s.instruction];
+        vector += vector_of[s.instruction];
+      }
     }
   for (const auto c : t.report.unit.matrix_clocks) pipe += static_cast<double>(c);
   moved += static_cast<double>(t.report.unit.hbm_lines + t.report.unit.mall_hits) * 128;
@@ -213,11 +219,20 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const double scale = sampled > 0 ? mean * static_cast<double>(t.plan.workgroups) / sampled : 0;
   t.flops *= scale;
   const double clocks = std::max(1.0, t.chip.clocks);
-  t.matrix_share = pipe * scale / (clocks * 4 * t.plan.units);
-  const double memory = moved * scale / std::max(1.0, unit.l2_sharers) / clocks * t.parameters["clock_mhz"] *
-                        1e6 / (t.parameters["hbm_tbytes"] * 1e12);
-  t.load =
-      o.clock != 0 ? timing::LoadClock{o.clock, 0} : timing::load_clock(t.parameters, t.matrix_share, memory);
+  const double simds = clocks * t.parameters["simds"] * t.plan.units;
+  t.activity.matrix = pipe * scale / simds;
+  t.activity.vector = vector * scale / simds;
+  t.activity.memory = moved * scale / std::max(1.0, unit.l2_sharers) / clocks * t.parameters["clock_mhz"] *
+                      1e6 / (t.parameters["hbm_tbytes"] * 1e12);
+  t.load = o.clock != 0 ? timing::LoadClock{o.clock, 0} : timing::load_clock(t.parameters, t.activity);
+  t.at_load = t.chip;
+  if (o.clock == 0) {
+    // Memory does not slow down with the compute units: in their clocks it is nearer.
+    unit.keep_segments = false;
+    const timing::Parameters p = t.parameters.with("clock_mhz", t.load.mhz, "under load");
+    t.at_load = timing::extrapolate(t.plan, modelled, ids, timing::simulate(t.trace, p, unit), work);
+  }
+  t.modelled = std::move(ids);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
 }
@@ -274,6 +289,11 @@ timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
 
 namespace {
 
+/// Of what the matrix pipes could do at the clock that the times are for.
+double peak_share(const TimeResult& t) {
+  return t.activity.matrix * t.chip.clocks / std::max(1.0, t.at_load.clocks);
+}
+
 std::string workgroups_text(const std::vector<std::uint64_t>& ids) {
   std::string out;
   for (std::size_t k = 0; k < ids.size() && k < 6; ++k)
@@ -320,7 +340,7 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
   if (t.flops > 0)
     out +=
         fmt::format("              {:.1f} TFLOP/s, {:.1f} % of the peak of the matrix pipes at that clock\n",
-                    tflops(t), 100 * t.matrix_share);
+                    tflops(t), 100 * peak_share(t));
   if (o.data_in == "auto")
     out += fmt::format(
         "              inputs as a launch before left them: {:.0f} % in L2, {:.0f} % of the rest in MALL\n",
@@ -342,7 +362,7 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
 }
 
 double microseconds(const TimeResult& t) {
-  return t.chip.microseconds(t.load.mhz, t.parameters["kernel_launch_us"]);
+  return t.at_load.microseconds(t.load.mhz, t.parameters["kernel_launch_us"]);
 }
 
 double tflops(const TimeResult& t) { return t.flops / microseconds(t) / 1e6; }
@@ -366,11 +386,14 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
       {"clock_mhz", t.parameters["clock_mhz"]},
       {"microseconds", t.chip.microseconds(t.parameters["clock_mhz"], t.parameters["kernel_launch_us"])},
       {"load",
-       {{"clock_mhz", t.load.mhz},
+       {{"clocks", t.at_load.clocks},
+        {"clock_mhz", t.load.mhz},
         {"uncertainty_mhz", t.load.uncertainty},
         {"microseconds", microseconds(t)},
         {"tflops", t.flops > 0 ? nlohmann::ordered_json(tflops(t)) : nlohmann::ordered_json(nullptr)},
-        {"peak_percent", 100 * t.matrix_share}}},
+        {"peak_percent", 100 * peak_share(t)},
+        {"activity",
+         {{"matrix", t.activity.matrix}, {"vector", t.activity.vector}, {"memory", t.activity.memory}}}}},
       {"data_in", {{"l2", t.l2_share}, {"mall", t.mall_share}}},
       {"sharing",
        {{"l2", t.sharing.l2},

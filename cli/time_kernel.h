@@ -43,9 +43,10 @@ struct TimeResult {
   std::vector<std::uint64_t> modelled; ///< workgroups of the unit that were
   double mean_work = 0, most_work = 0; ///< wave instructions of a workgroup
   double l2_share = 0, mall_share = 0; ///< of the inputs, with --data-in auto
-  double matrix_share = 0;             ///< of what the chip's matrix pipes could do in the launch
-  double flops = 0;                ///< multiplications and additions of matrix instructions, of the launch
-  runtime::timing::LoadClock load; ///< the clock that the times are for: of --clock, or under load
+  runtime::timing::Activity activity;
+  double flops = 0;                  ///< multiplications and additions of matrix instructions, of the launch
+  runtime::timing::ChipTime at_load; ///< the clocks at that clock: memory keeps its own
+  runtime::timing::LoadClock load;   ///< the clock that the times are for: of --clock, or under load
   unsigned resident = 1;
   double seconds = 0;
   bool turns = false; ///< workgroups wait for one another, which is not modelled

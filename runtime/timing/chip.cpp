@@ -276,9 +276,10 @@ double held(double footprint, double cache_bytes) {
   return std::clamp((1.25 - footprint / std::max(1.0, cache_bytes)) / 0.5, 0.0, 1.0);
 }
 
-LoadClock load_clock(const Parameters& p, double matrix, double memory) {
-  const double falls = p["load_clock_matrix"] * std::clamp(matrix, 0.0, 1.0) +
-                       p["load_clock_memory"] * std::clamp(memory, 0.0, 1.0);
+LoadClock load_clock(const Parameters& p, const Activity& activity) {
+  const double falls = p["load_clock_matrix"] * std::clamp(activity.matrix, 0.0, 1.0) +
+                       p["load_clock_vector"] * std::clamp(activity.vector, 0.0, 1.0) +
+                       p["load_clock_memory"] * std::clamp(activity.memory, 0.0, 1.0);
   const double mhz = p["clock_mhz"] * std::max(0.3, 1 - falls);
   return {mhz, mhz * p["load_clock_doubt"]};
 }

@@ -37,15 +37,8 @@ std::uint32_t commonest(const Counts& c) {
   return best;
 }
 
-std::uint32_t middle(const Counts& c) {
-  std::size_t n = 0;
-  for (const auto& [value, times] : c)
-    if ((n += times) * 2 >= total(c)) return value;
-  return 0;
-}
-
 struct Seen {
-  Counts valu_memory, mfma_memory, salu_memory, salu_branch, taken, begins, hit, miss;
+  Counts valu_memory, mfma_memory, salu_memory, salu_branch, taken, begins, hit;
   std::map<std::string, Counts> issue; ///< by mnemonic
 };
 
@@ -88,8 +81,9 @@ void look_at(const ThreadTrace& t, Seen& seen) {
         const std::string& text = t.code[i.line].text;
         if (text.find("lgkmcnt(0)") == text.npos) continue;
         const std::uint32_t took = i.at + i.duration - load_issued;
-        if (loads == 1 && !others && text.find("vmcnt") == text.npos && i.stall > 0)
-          ++(took < 100 ? seen.hit : seen.miss)[took - std::min(took, i.duration - i.stall)];
+        // One that misses takes as long as the line is away, and that a trace does not tell.
+        if (loads == 1 && !others && text.find("vmcnt") == text.npos && i.stall > 0 && took < 100)
+          ++seen.hit[took - std::min(took, i.duration - i.stall)];
         loads = 0, others = false;
       }
     }
@@ -125,8 +119,6 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
   number("branch_taken_clk", seen.taken, "branch taken, then vector or scalar instruction");
   number("wave_launch_clk", seen.begins, "begin of a wave, then of the next");
   number("scalar_hit_clk", seen.hit, "a scalar load alone, and its wait");
-  put("scalar_miss_clk", from["scalar_miss_clk"], seen.miss, middle(seen.miss),
-      "a scalar load alone that misses, and its wait", 2);
   // Issue costs: of a rule, or a rule of its own where no rule is so.
   std::map<std::string, Counts> rules;
   for (const auto& [mnemonic, counts] : seen.issue) {

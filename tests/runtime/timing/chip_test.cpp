@@ -237,6 +237,22 @@ TEST_CASE("extrapolated launches are those modelled in full") {
   }
 }
 
+TEST_CASE("the clock under load falls with each thing that takes power") {
+  for (const auto arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const Parameters p = Parameters::of(arch);
+    CHECK(load_clock(p, {}).mhz == p["clock_mhz"]);
+    for (const auto& [name, busy] : {std::pair{"load_clock_matrix", Activity{.matrix = 0.5}},
+                                     {"load_clock_vector", Activity{.vector = 0.5}},
+                                     {"load_clock_memory", Activity{.memory = 0.5}}}) {
+      INFO(name);
+      CHECK(p[name] > 0);
+      CHECK(load_clock(p, busy).mhz == Approx(p["clock_mhz"] * (1 - 0.5 * p[name])));
+    }
+    CHECK(load_clock(p, {9, 9, 9}).mhz == load_clock(p, {1, 1, 1}).mhz);
+    CHECK(load_clock(p, {1, 1, 1}).mhz >= 0.3 * p["clock_mhz"]);
+  }
+}
+
 TEST_CASE("no launch moves more than memory can") {
   // Every work-item copies 64 bytes from a place of its own: 16 workgroups a unit on the whole chip.
   const std::string body = R"(

@@ -152,8 +152,9 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--held-back", choices=["no", "yes"])
     parser.add_argument("--json")
-    parser.add_argument("options", nargs="*")
-    o = parser.parse_args()
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    o = parser.parse_args(sys.argv[1:at])
+    o.options = sys.argv[at + 1:]
     root = os.environ.get("INLAY_TRACES", "")
     if not root or not os.path.isdir(os.path.join(root, "examples")):
         print("skipped: INLAY_TRACES names no checkout of github.com/jhinpan/flydsl-kernel-profiling-lib")

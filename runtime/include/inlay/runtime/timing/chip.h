@@ -144,11 +144,17 @@ struct UnitQueue {
 /// have left before their turn comes, and in between a part.
 [[nodiscard]] double held(double footprint, double cache_bytes);
 
-/// The clock of a chip under load: matrix pipes and memory take power, of which there is a limit. `matrix`, `memory`: shares of their peak.
+/// What takes power in a launch, as shares of what the chip could do in its clocks: matrix pipes busy, slots of vector instructions taken, bytes of HBM moved.
+struct Activity {
+  double matrix = 0, vector = 0, memory = 0;
+};
+
+/// The clock of a chip under load: power has a limit, so the clock falls by `load_clock_matrix`, `load_clock_vector` and `load_clock_memory` of the peak times the shares of `activity`,
+/// to not less than 0.3 of the peak.
 struct LoadClock {
   double mhz = 0, uncertainty = 0;
 };
-[[nodiscard]] LoadClock load_clock(const Parameters& p, double matrix, double memory);
+[[nodiscard]] LoadClock load_clock(const Parameters& p, const Activity& activity);
 
 struct ChipTime {
   double clocks = 0;            ///< of the launch, launch overhead left out

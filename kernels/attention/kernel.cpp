@@ -5,6 +5,7 @@
 
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/build.h>
+#include <inlay/runtime/timing/parameters.h>
 
 #include <cmath>
 #include <fmt/format.h>
@@ -73,6 +74,36 @@ Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes&
   return problem;
 }
 
+/// Clocks of a launch by what a unit's trip keeps busy: matrix pipes and the exponentials between the two products, reads of K and V out of
+/// LDS by every wave, and their way from memory, where the tiles of one head on an XCD share them. The longest of these hides most of the others.
+double clocks_of(const Asked& asked) {
+  const codegen::Target& target = codegen::Target::named(asked.arch);
+  const auto p = runtime::timing::Parameters::of(runtime::isa::parse_arch(asked.arch));
+  const double q = asked.tile_q, k = asked.tile_k, d = asked.head_dim, waves = asked.waves;
+  const double simds = std::min(waves, 4.0), units = target.compute_units,
+               tiles = static_cast<double>(up(asked.queries, asked.tile_q)),
+               groups = tiles * static_cast<double>(asked.batch * asked.heads);
+  const double of_kv = 4 * k * d; // bytes of a tile of K and one of V
+  // Two waves a SIMD where registers allow, and two tiles of each in LDS.
+  const double rows = q / waves, by_registers = rows >= 32 && k >= 64 ? 4 : 8;
+  const double places =
+      std::clamp(std::min(by_registers / waves, std::floor(target.lds_bytes / (2 * of_kv))), 1.0, 4.0);
+  const double work = 2 * q * k * d / products_per_clock(asked.arch, machine::Operand::f16) * 4 / simds +
+                      q * k / 64 / simds * 44;
+  const double hbm = p["hbm_tbytes"] * p["hbm_efficiency"] * 1e6 / p["clock_mhz"];
+  const double trips = asked.window > 0
+                           ? (seen(asked, asked) + q) / k
+                           : static_cast<double>(up(asked.keys, asked.tile_k)) / (asked.causal ? 2 : 1);
+  const auto of_round = [&](double here, double workgroups) {
+    const double together = std::max(work, here * work * simds / 4), reads = here * waves * of_kv / 128;
+    const double busy = together + (here * waves > 4 ? 350 : 650) + 0.4 * reads;
+    const double memory = workgroups * of_kv / std::max(1.0, tiles / p["xcds"]) / hbm;
+    return trips * (std::max(busy, memory) + 0.3 * std::min(busy, memory)) + 4000;
+  };
+  const double full = std::floor((groups - 1) / (units * places)), rest = groups - full * units * places;
+  return full * of_round(places, units * places) + of_round(std::ceil(rest / units), rest);
+}
+
 std::unique_ptr<Kernel> flash_attention_kernel() {
   return kernel_of<Asked>(
       {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal, of a sliding window or "
@@ -115,20 +146,7 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
                    all.push_back({{"waves", waves}, {"tile-q", tile_q}, {"tile-k", tile_k}});
          return all;
        },
-       [](const Asked& asked) {
-         // Two products, the exponentials between them, bytes of K and V for the workgroup, latency; waves share SIMDs.
-         const double rate = products_per_clock(asked.arch, machine::Operand::f16), q = asked.tile_q,
-                      k = asked.tile_k, d = asked.head_dim;
-         const double simds = std::min(asked.waves, 4), resident = std::clamp(8.0 / asked.waves, 1.0, 2.0);
-         const double work = 2 * q * k * d / rate * 4 / simds + q * k / 64 / simds * 44;
-         const double trip = std::max(resident * std::max(work, 2 * k * d * 2 / 57.6), work + 350);
-         const double trips =
-             asked.window > 0 ? (seen(asked, asked) + q) / k
-                              : static_cast<double>(up(asked.keys, asked.tile_k)) / (asked.causal ? 2 : 1);
-         return rounds(asked.arch, up(asked.queries, asked.tile_q) * asked.batch * asked.heads,
-                       static_cast<int>(resident)) *
-                (trips * trip + 4000);
-       }});
+       [](const Asked& asked) { return clocks_of(asked); }});
 }
 
 } // namespace inlay::kernels

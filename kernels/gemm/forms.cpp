@@ -101,6 +101,13 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
     throw std::invalid_argument("gemm: no form takes these sizes");
   const Machine& machine = Machine::of(s.arch);
   const codegen::Target& target = codegen::Target::named(s.arch);
+  // What codegen::transfer_tv refuses: the lanes of all waves take whole rows, 8 at once or 16.
+  const auto divides = [&](bool staged, int rows) {
+    return !staged || rows % ((s.tile_k % (8 * vector) == 0 ? 8 : 16) * s.waves_m * s.waves_n) == 0;
+  };
+  if (s.transfer && target.lanes_per_transfer() == 1 &&
+      !(divides(s.staged_a(), s.tile_m) && divides(s.staged_b(), s.tile_n)))
+    throw std::invalid_argument("gemm: the lanes do not divide the tile");
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t tiles_x = up(n, s.tile_n), tiles_y = up(m, s.tile_m), summed = s.split > 0 ? s.split : k,
                      parts = s.split > 0 ? up(k, s.split) : 1, workgroups = tiles_x * tiles_y * parts;
@@ -153,7 +160,8 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   const double of_c = s.tile_m * s.tile_n * (s.gather ? 4.0 : codegen::bits(s.out) / 8.0);
   const bool by_vectors = codegen::bits(s.out) > 16 || s.multiple_n % 8 == 0 || s.gather;
   double after = 300 + of_c / 48 * (by_vectors ? 1 : 1.6);
-  if (s.gather) after += 1800 + static_cast<double>(parts) * of_c / machine.l2_rate;
+  // The parts come one after the other, each from memory past the caches.
+  if (s.gather) after += 1500 + static_cast<double>(parts) * (machine.hbm_latency + of_c / machine.l2_rate);
   if (s.adds()) after += of_c / 16;
 
   const double a_round = units * places;
@@ -241,9 +249,11 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;
           const std::int64_t count = (m + rows - 1) / rows * ((n + columns - 1) / columns),
                              trips = (k + of_k - 1) / of_k;
-          for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+          // As long as one another: the workgroup that adds the parts up is the last to end, and the model takes the last in number for it.
+          for (const std::int64_t parts : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32}) {
             if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
             const std::int64_t each = (trips + parts - 1) / parts;
+            if (each * parts - trips > 1) continue;
             one["split"] = std::to_string(each * of_k), one["split-k-fixup"] = "yes";
             all.push_back(one);
           }

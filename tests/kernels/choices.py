@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How good `auto` is, and the table of forms that ships.
 
-  choices.py INLAY --compare [--skip N] [--sample N] [--most N] [--write docs/choosing.md]
-  choices.py INLAY --table kernels/tables/forms.tsv [--sample N] [--most N]
+  choices.py INLAY --journal FILE [--only tuned|chosen] [--sample N] [--most N]
+  choices.py INLAY --journal FILE --sample 0 --write docs/choosing.md --table kernels/tables/forms.tsv
 
---compare: for shapes x types x processors the modelled clocks of what `inlay build KERNEL --m .. --json` chooses beside the fewest that
-`inlay tune` finds among all forms within three times the best bound. --table: the forms that tuning finds, a row a shape; rows
-that the file has already are kept. Nothing is read from a cache (INLAY_CACHE_DIR is empty).
+For each shape that the journal has not yet, the cheapest first: what `inlay build KERNEL --m .. --json` chooses, and what `inlay tune` finds among
+the first N (--most) forms within three times the best bound. A line of the journal is one of the two for one shape, so that it can be interrupted,
+and made in parts. --write: the table of the page, from what the journal has of both. --table: the best form of each shape, a row
+a shape. A choice knows the table that its library was built with: for a statement about choosing alone it is made before the table.
 
 Shapes are sizes of linear layers of models that people run, without anything else of the tables that they stand in:
   ROCm/aiter c786c7a42235d8e98d39f8cdd6b20e8e1b9a5dcf, aiter/configs/a8w8_gemm_model_config/ (Llama-3.1-70B-Instruct-TP8.csv,
@@ -14,45 +15,47 @@ Shapes are sizes of linear layers of models that people run, without anything el
 """
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 LAYERS = [  # N, K
     (1280, 8192), (7168, 8192), (8192, 3584), (8192, 1024),  # Llama 3.1 70B, 8 ways
     (6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336),  # Llama 3.1 8B
 ]
 ROWS = [1, 16, 64, 256, 1024, 4096, 16384]
-
-
-def gemms():
-    """Shapes with types and processors, each once, mixed so that a sample of the first N has of everything."""
-    all_of_them = [("gemm", "gfx950", "bf16", (4096, 4096, 4096)), ("gemm", "gfx942", "f16", (4096, 4096, 4096)),
-                   ("gemm", "gfx950", "fp8", (4096, 4096, 4096)), ("gemm", "gfx942", "bf16", (16, 8192, 1024)),
-                   ("preshuffle_gemm", "gfx950", "bf16", (1024, 4096, 4096)),
-                   ("block_scale_gemm", "gfx942", "", (256, 4096, 4096)),
-                   ("softmax", "gfx942", "f16", (4096, 4096)), ("gemm", "gfx942", "fp8", (1, 1280, 8192)),
-                   ("flash_attention", "gfx950", "bf16", (1, 2048, 2048, 16)), ("gemm", "gfx950", "f16", (64, 7168, 8192)),
-                   ("weight_only_gemm", "gfx942", "bf16", (64, 4096, 4096)), ("rmsnorm", "gfx950", "bf16", (1024, 8192)),
-                   ("gemm", "gfx950", "bf16", (256, 1280, 8192)), ("gemm", "gfx942", "i8", (1024, 8192, 1024)),
-                   ("gemm", "gfx950", "fp4", (4096, 4096, 4096)), ("gemm", "gfx942", "bf16", (2048, 4224, 4096))]
-    k = 0
-    for m in ROWS:
-        for n, of_k in LAYERS:
-            for arch in ("gfx942", "gfx950"):
-                for kernel, types in (("gemm", ("bf16", "fp8")), ("preshuffle_gemm", ("bf16",))):
-                    one = (kernel, arch, types[k % len(types)], (m, n, of_k))
-                    k += 1
-                    if one not in all_of_them:
-                        all_of_them.append(one)
-    return all_of_them
-
-
+ARCHES = ["gfx942", "gfx950"]
 NAMES = {"gemm": "m n k", "preshuffle_gemm": "m n k", "block_scale_gemm": "m n k", "weight_only_gemm": "m n k",
          "softmax": "m n", "rmsnorm": "m n", "layernorm": "m n", "flash_attention": "batch queries keys heads"}
+
+
+def shapes():
+    """Kernel, processor, type, sizes: 62 of them, each once, the cheapest first."""
+    out = [("gemm", "gfx950", "bf16", (4096, 4096, 4096))]
+    types = ["bf16", "fp8", "f16", "i8"]
+    k = 0
+    for i, m in enumerate(ROWS):
+        for j in range(4):
+            arch = ARCHES[(i + j) % 2]
+            mx = arch == "gfx950" and (i, j) in ((3, 0), (5, 2))
+            out.append(("gemm", arch, "fp4" if mx else types[k % 4], (m, *LAYERS[(2 * j + i) % 8])))
+            k += 1
+        k += 1
+    for i, m in enumerate(ROWS):
+        out.append(("preshuffle_gemm", ARCHES[i % 2], "bf16", (m, *LAYERS[(3 * i) % 8])))
+    for i, m in enumerate(ROWS[:6]):
+        out.append(("block_scale_gemm", ARCHES[i % 2], "", (m, *LAYERS[(i * 5 + 1) % 8])))
+        out.append(("weight_only_gemm", ARCHES[(i + 1) % 2], "bf16", (m, *LAYERS[(i * 3 + 2) % 8])))
+    for i, sizes in enumerate(((1, 2048, 2048, 16), (4, 512, 512, 32), (1, 8192, 8192, 8), (8, 128, 4096, 16), (2, 1024, 1024, 64))):
+        out.append(("flash_attention", ARCHES[i % 2], "bf16" if i % 2 else "f16", sizes))
+    for i, sizes in enumerate(((1, 8192), (1024, 8192), (16384, 4096))):
+        out.append(("rmsnorm", ARCHES[i % 2], "bf16", sizes))
+        out.append(("layernorm", ARCHES[(i + 1) % 2], "f16", sizes))
+        out.append(("softmax", ARCHES[i % 2], "f16", sizes))
+    return sorted(out, key=lambda case: math.prod(case[3]))
 
 
 def options(case):
@@ -64,79 +67,107 @@ def options(case):
 
 
 def run(inlay, arguments):
-    environment = dict(os.environ, INLAY_CACHE_DIR="")
-    begin = time.time()
-    ran = subprocess.run([inlay] + arguments, capture_output=True, text=True, env=environment)
+    """The command's JSON, and seconds of processor time: others may be at work on this machine."""
+    before = os.times()
+    ran = subprocess.run([inlay] + arguments, capture_output=True, text=True, env=dict(os.environ, INLAY_CACHE_DIR=""))
+    after = os.times()
     if ran.returncode != 0:
         sys.exit(f"inlay {' '.join(arguments)}\n{ran.stderr}")
-    return json.loads(ran.stdout), time.time() - begin
+    seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    return json.loads(ran.stdout), seconds
+
+
+def chosen(inlay, case, most):
+    del most
+    with tempfile.TemporaryDirectory() as folder:
+        told, seconds = run(inlay, ["build"] + options(case) + ["--json", "-o", folder])
+    if "choice" not in told:  # one form
+        return {"clocks": 0, "options": {}, "seconds": seconds}
+    return {"clocks": told["choice"]["clocks"], "options": told["choice"]["options"], "seconds": seconds}
 
 
 def tuned(inlay, case, most):
-    told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", "3", "--most", str(most)])
-    return told, seconds
+    told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", "3", "--most", str(most), "--processes", "1"])
+    best = min(told["candidates"], key=lambda c: c["clocks"])
+    return {"clocks": best["clocks"], "options": best["options"], "forms": len(told["candidates"]), "seconds": seconds}
 
 
-def compare(inlay, skip, sample, most, page):
+def read(journal):
+    found = {}
+    if os.path.exists(journal):
+        with open(journal, encoding="utf-8") as f:
+            for line in f:
+                one = json.loads(line)
+                kernel, arch, dtype, sizes = one["case"]
+                found[(kernel, arch, dtype, tuple(sizes)), one["what"]] = one
+    return found
+
+
+def collect(inlay, journal, only, sample, most):
+    for case in shapes()[:sample]:
+        for what, ask in (("chosen", chosen), ("tuned", tuned)):
+            if (only and what != only) or (case, what) in read(journal):
+                continue
+            one = {"case": case, "what": what, **ask(inlay, case, most)}
+            with open(journal, "a", encoding="utf-8") as f:
+                f.write(json.dumps(one) + "\n")
+            print(*case, what, f"{one['clocks']:.0f}, {one['seconds']:.1f} s", flush=True)
+
+
+def write(journal, page):
+    found = read(journal)
     rows, losses = [], []
-    for case in gemms()[skip:skip + sample]:
-        with tempfile.TemporaryDirectory() as folder:
-            built, seconds = run(inlay, ["build"] + options(case) + ["--json", "-o", folder])
-        choice = built["choice"]
-        told, of_tuning = tuned(inlay, case, most)
-        best = min(told["candidates"], key=lambda c: c["clocks"])
-        least = min(best["clocks"], choice["clocks"])
-        loss = 100 * (choice["clocks"] / least - 1)
-        losses.append(loss)
-        name = " ".join(x for x in (case[0], case[1], case[2]) if x)
-        form = " ".join(f"{k}={v}" for k, v in sorted(choice["options"].items()) if k in
-                        ("tile", "waves", "direct-to-lds", "pingpong", "split", "tile-m", "tile-n", "tile-q", "threads", "vectors"))
-        rows.append(f"| {name} | {'x'.join(map(str, case[3]))} | {choice['clocks']:.0f} | {least:.0f} | {loss:.1f} % | "
-                    f"{len(told['candidates'])} | {seconds:.1f} | {of_tuning:.0f} | {form} |")
-        print(rows[-1], flush=True)
-    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | forms modelled | s to choose and build | s to tune | chosen |",
+    for case in shapes():
+        choice, tuning = found.get((case, "chosen")), found.get((case, "tuned"))
+        if not choice or not tuning or not choice["options"]:
+            continue
+        least = min(tuning["clocks"], choice["clocks"])
+        losses.append(100 * (choice["clocks"] / least - 1))
+        shown = ("tile", "waves", "direct-to-lds", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")
+        form = " ".join(f"{k}={v}" for k, v in sorted(choice["options"].items()) if k in shown and v not in ("0", "no"))
+        rows.append(f"| {' '.join(x for x in case[:3] if x)} | {'x'.join(map(str, case[3]))} | {choice['clocks']:.0f} | {least:.0f} | "
+                    f"{losses[-1]:.1f} % | {tuning['forms']} | {choice['seconds']:.1f} | {tuning['seconds']:.1f} | {form} |")
+    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | forms tried | s to choose and build | s to tune | chosen |",
             "|---|---|--:|--:|--:|--:|--:|--:|---|"] + rows
-    tail = (f"\n{len(losses)} shapes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %.")
+    tail = f"\n{len(losses)} shapes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; {sum(x > 3 for x in losses)} above 3 %."
     print(tail)
-    if page:
-        with open(page, encoding="utf-8") as f:
-            before = f.read()
-        begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
-        with open(page, "w", encoding="utf-8") as f:
-            f.write(before[:begin] + "<!-- choices -->\n\n" + "\n".join(text) + "\n" + tail + "\n\n" + before[end:])
+    with open(page, encoding="utf-8") as f:
+        before = f.read()
+    begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
+    with open(page, "w", encoding="utf-8") as f:
+        f.write(before[:begin] + "<!-- choices -->\n\n" + "\n".join(text) + "\n" + tail + "\n\n" + before[end:])
     return losses
 
 
-def table(inlay, sample, most, file):
-    with open(file, encoding="utf-8") as f:
-        lines = f.read().splitlines()
-    have = {tuple(line.split()[:4]) for line in lines if line and not line.startswith("#")}
-    for case in gemms()[:sample]:
-        key = (case[0], case[1], case[2], "x".join(map(str, case[3])))
-        if not case[2] or key in have:
+def table(journal, file):
+    found = read(journal)
+    lines = ["# kernel\tarch\tdtype\tsizes\tclocks\toptions: made by tests/kernels/choices.py"]
+    for case in shapes():
+        of_case = [found[case, what] for what in ("chosen", "tuned") if (case, what) in found and found[case, what]["options"]]
+        if not case[2] or not of_case:
             continue
-        told, _ = tuned(inlay, case, most)
-        best = min(told["candidates"], key=lambda c: c["clocks"])
+        best = min(of_case, key=lambda one: one["clocks"])
         words = " ".join(f"{k}={v}" for k, v in sorted(best["options"].items()))
-        with open(file, "a", encoding="utf-8") as f:
-            f.write("\t".join(key) + f"\t{best['clocks']:.0f}\t{words}\n")
-        print("\t".join(key), f"{best['clocks']:.0f}", words, flush=True)
+        lines.append("\t".join([*case[:3], "x".join(map(str, case[3])), f"{best['clocks']:.0f}", words]))
+    with open(file, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("inlay")
-    p.add_argument("--compare", action="store_true")
-    p.add_argument("--table")
-    p.add_argument("--skip", type=int, default=0)
-    p.add_argument("--sample", type=int, default=60)
-    p.add_argument("--most", type=int, default=64)
+    p.add_argument("--journal", required=True)
+    p.add_argument("--only", choices=("chosen", "tuned"))
+    p.add_argument("--sample", type=int, default=1000)
+    p.add_argument("--most", type=int, default=16)
     p.add_argument("--write")
+    p.add_argument("--table")
     a = p.parse_args()
+    collect(a.inlay, a.journal, a.only, a.sample, a.most)
     if a.table:
-        table(a.inlay, a.sample, a.most, a.table)
-    if a.compare:
-        losses = compare(a.inlay, a.skip, a.sample, a.most, a.write)
+        table(a.journal, a.table)
+    if a.write:
+        losses = write(a.journal, a.write)
         sys.exit(0 if statistics.median(losses) <= 1 and max(losses) <= 3 else 1)
 
 

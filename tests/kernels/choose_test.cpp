@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
+#include <sstream>
 
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -262,4 +264,80 @@ TEST_CASE("choose: the shipped table names kernels, sizes and options that there
     CHECK(nearest(row.kernel, row.arch, row.dtype, row.sizes)->sizes == row.sizes);
   }
   CHECK(nearest("gemm", "gfx908", "f16", {1, 1, 1}) == nullptr);
+}
+
+namespace {
+
+/// What `auto` may take: the first forms by bounds of many shapes, and those of the shipped table; each once, without its sizes.
+std::set<std::pair<std::string, Flags>> choosable() {
+  std::set<std::pair<std::string, Flags>> all;
+  for (const TableRow& row : shipped_table()) {
+    Flags flags = row.options;
+    flags["arch"] = row.arch, flags["dtype"] = row.dtype;
+    all.emplace(row.kernel, flags);
+  }
+  const std::vector<std::string> rows = {"1", "16", "64", "256", "1024", "4096", "16384"},
+                                 columns = {"1280", "4096", "8192", "28672"}, sums = {"1024", "4096", "8192"};
+  for (const auto& kernel : registry()) {
+    const std::vector<std::string> names = kernel->size_names();
+    std::vector<std::string> types = {""};
+    for (const FlagHelp& f : kernel->flags()) {
+      if (f.name != "dtype") continue;
+      std::istringstream in(f.range);
+      types.clear();
+      for (std::string type; in >> type;) types.push_back(type.substr(0, type.find(',')));
+    }
+    for (const char* arch : {"gfx942", "gfx950"})
+      for (const std::string& type : types)
+        for (const std::string& m : rows)
+          for (const std::string& n : columns)
+            for (const std::string& k : sums) {
+              Flags asked = {{"arch", arch}};
+              if (!type.empty()) asked["dtype"] = type;
+              for (const std::string& name : names) {
+                if (name == "m" || name == "queries") asked[name] = m;
+                if (name == "n" || name == "keys") asked[name] = n;
+                if (name == "k") asked[name] = k;
+              }
+              try {
+                const std::vector<Form> forms = kernel->forms(asked);
+                for (std::size_t i = 0; i < std::min(forms.size(), ChooseOptions{}.in_full); ++i) {
+                  Flags flags = forms[i].options;
+                  flags["arch"] = arch;
+                  if (!type.empty()) flags["dtype"] = type;
+                  all.emplace(kernel->name(), flags);
+                }
+              } catch (const std::
+                           invalid_argument&) { // a type that the processor has not, sizes that no form takes
+              }
+            }
+  }
+  return all;
+}
+
+} // namespace
+
+/// All of them take hours; INLAY_FORMS=100/7 takes every 100th from the 7th on.
+TEST_CASE("auto: every form that can be chosen is proved and validated", "[.][nightly]") {
+  std::size_t step = 1, from = 0, number = 0, built = 0, refused = 0;
+  if (const char* part = std::getenv("INLAY_FORMS")) REQUIRE(std::sscanf(part, "%zu/%zu", &step, &from) == 2);
+  const auto all = choosable();
+  CHECK(all.size() > 200);
+  for (const auto& [name, flags] : all) {
+    if (number++ % step != from) continue;
+    INFO(name << " " << words(flags));
+    try {
+      const Artifact a = find_kernel(name)->build(flags, {.validate = true});
+      CHECK(a.proofs.proved() > 0);
+      ++built;
+    } catch (const ObligationError& e) {
+      FAIL_CHECK(e.what());
+    } catch (const std::invalid_argument&) { // `choose` leaves it out
+      ++refused;
+    } catch (const std::exception& e) {
+      FAIL_CHECK(e.what());
+    }
+  }
+  WARN(all.size() << " forms, of which " << built << " were built, proved and validated, " << refused
+                  << " cannot be built");
 }

@@ -3,9 +3,9 @@
 
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
-  validate.py INLAY --aiter [CHECKOUT] [--published] [--write FILE]
+  validate.py INLAY --aiter [CHECKOUT] [--published|--tiles] [--write FILE]
                                   the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes 10 to 30 minutes.
-                                  --published: TFLOP/s at the clock under load, in place of times at a fitted one
+                                  --published: TFLOP/s of long ones; --tiles: the tile that the tuner chose among those of its family
 
 A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
 """
@@ -222,6 +222,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
     parser.add_argument("--aiter", nargs="?", const=os.environ.get("INLAY_AITER", ""))
+    parser.add_argument("--tiles", action="store_true", help="with --aiter: the tile that the tuner chose among those of its family")
     parser.add_argument("--published", action="store_true", help="with --aiter: TFLOP/s at the clock under load, beside published ones")
     parser.add_argument("--write")
     o = parser.parse_args()
@@ -229,11 +230,11 @@ def main():
     if o.aiter == "":
         print("skipped: INLAY_AITER names no clone of github.com/ROCm/aiter")
         return 77
-    name = "validation" if o.aiter is None else "published" if o.published else "end to end"
+    name = "validation" if o.aiter is None else "published" if o.published else "tiles" if o.tiles else "end to end"
     if o.aiter is None:
         out, failed = loops_and_instructions(inlay)
     else:
-        out, failed = end_to_end.published(inlay, o.aiter) if o.published else end_to_end.section(inlay, o.aiter, spearman)
+        out, failed = end_to_end.published(inlay, o.aiter) if o.published else end_to_end.choices(inlay, o.aiter) if o.tiles else end_to_end.section(inlay, o.aiter, spearman)
     text = "\n".join(out)
     print(text)
     if o.write:

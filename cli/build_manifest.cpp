@@ -19,11 +19,12 @@ kernels::Flags with_fallbacks(const kernels::Kernel& kernel, kernels::Flags give
 
 namespace {
 
-/// Tensors that the kernel takes to be 0: counters of tickets and turns, and outputs that parts are added to.
+/// Tensors that the kernel takes to be 0: counters of tickets and turns, flags of devices, and outputs that parts are added to.
 std::set<int> zeros_before(const codegen::Program& program) {
   std::set<int> out;
   for (const codegen::Ticket& t : program.tickets()) out.insert(t.tensor);
   for (const codegen::Turn& t : program.turns()) out.insert(t.tensor);
+  for (const int flags : program.together().flags) out.insert(flags);
   each_op(program.body(), [&](const codegen::Op& op) {
     if (const auto* copy = std::get_if<codegen::CopyOp>(&op.what); copy && copy->combine && copy->to)
       out.insert(program.tensor(copy->to->tensor).memory());
@@ -60,6 +61,7 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
       out.name = t.name;
       out.type = to_string(t.element);
       out.output = t.output;
+      if (t.device >= 0) out.device = static_cast<std::uint32_t>(t.device);
       if (t.output && t.in_place)
         out.before = launch::Argument::Before::data;
       else if (t.output && zeros.contains(t.id))
@@ -91,6 +93,12 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
   }
   m.block = {static_cast<std::uint32_t>(c.threads), 1, 1};
   m.outputs_apart = true;
+  if (c.devices > 1) {
+    m.devices = static_cast<std::uint32_t>(c.devices);
+    m.rank = c.sizes[c.rank].name;
+    for (launch::Size& s : m.sizes)
+      if (s.name == m.rank) s.value = 0; // each device's launch has its own
+  }
   return m;
 }
 

@@ -32,7 +32,8 @@ struct Options : LaunchOptions {
   std::string device = "emulator", checks = "all", trace, matrix = "sequential", print;
   std::vector<std::string> breaks, dumps, watches, buffers, uncached;
   std::optional<std::uint32_t> hits;
-  unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8, devices = 1;
+  unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8,
+           devices = 0; // 0: what a manifest says, or one
   std::uint64_t max_instructions = 20'000'000'000, seed = 1, limit = 1'000'000;
   bool stats = false, json = false, stress = false, dry_run = false, fidelity = false, host_waits = false;
 };
@@ -364,6 +365,7 @@ void describe_plan(Session& session, const Options& o, const Plan& plan) {
 /// `{rank}` and `{devices}` in every `--arg` and `--buffer`.
 Options of_device(const Options& o, unsigned rank) {
   Options out = o;
+  out.rank = rank;
   const auto put = [](std::string& text, std::string_view what, unsigned value) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
       text.replace(at, what.size(), std::to_string(value));
@@ -376,8 +378,9 @@ Options of_device(const Options& o, unsigned rank) {
   return out;
 }
 
-/// `--buffer NAME=...`: no value, and no name twice. Errors: ArgumentError.
-std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<ArgumentSpec>& arguments) {
+/// `--buffer NAME=...`: no value, and no name twice; and those of the manifest that are not given. Errors: ArgumentError.
+std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<ArgumentSpec>& arguments,
+                                        const std::vector<ArgumentSpec>& known) {
   std::vector<ArgumentSpec> out;
   for (const std::string& text : o.buffers) {
     ArgumentSpec s = parse_argument(text);
@@ -388,18 +391,30 @@ std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<Argu
     const auto same = [&](const ArgumentSpec& other) { return other.name == s.name; };
     if (std::any_of(arguments.begin(), arguments.end(), same) || std::any_of(out.begin(), out.end(), same))
       refuse("--buffer " + text + ": '" + s.name + "' is there already", "another name");
+    if (const auto k = std::find_if(known.begin(), known.end(), same); k != known.end()) {
+      s.type = k->type;
+      if (const std::uint64_t bytes = std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes);
+          bytes < k->zero_bytes)
+        refuse(fmt::format("--buffer {}: {} bytes", text, bytes),
+               fmt::format("{} bytes, by the manifest", k->zero_bytes));
+    }
     out.push_back(std::move(s));
   }
+  for (const ArgumentSpec& k : known)
+    if (std::none_of(out.begin(), out.end(), [&](const ArgumentSpec& s) { return s.name == k.name; }))
+      out.push_back(k);
   return out;
 }
 
 /// Each device's arguments, and what they cannot be. Errors: ArgumentError.
-void add_devices(Session& session, const Options& o, Plan& plan) {
+/// `known`: buffers of a manifest.
+void add_devices(Session& session, const Options& o, const std::vector<ArgumentSpec>& known, Plan& plan) {
   plan.devices = o.devices;
   for (unsigned r = 0; r < o.devices; ++r) {
     const Options own = of_device(o, r);
-    std::vector<ArgumentSpec> arguments = r == 0 ? std::move(plan.specs) : read_launch(session, own).specs;
-    std::vector<ArgumentSpec> buffers = parse_buffers(own, arguments);
+    std::vector<ArgumentSpec> arguments =
+        r == 0 && known.empty() ? std::move(plan.specs) : read_launch(session, own).specs;
+    std::vector<ArgumentSpec> buffers = parse_buffers(own, arguments, known);
     plan.buffers = buffers.size();
     if (r == 0) plan.specs.clear();
     for (std::vector<ArgumentSpec>* list : {&arguments, &buffers})
@@ -435,8 +450,14 @@ void add_devices(Session& session, const Options& o, Plan& plan) {
     refuse("--device " + o.device + " names one device, and --devices takes several", "--device hip");
 }
 
-int exec(Session& session, const Options& o) {
+int exec(Session& session, const Options& asked) {
+  Options o = asked;
+  o.devices = std::max(1U, asked.devices);
   const LaunchInput in = read_launch(session, of_device(o, 0));
+  if (in.devices > 1 && asked.devices != 0 && asked.devices != in.devices)
+    refuse(fmt::format("--devices {}: the kernel was built for {}", asked.devices, in.devices),
+           "leave --devices out");
+  if (in.devices > 1) o.devices = in.devices;
   const CodeObject& object = in.object;
   const isa::Arch arch = in.arch;
   if (!o.print.empty()) (void)value_bytes(o.print);
@@ -445,7 +466,7 @@ int exec(Session& session, const Options& o) {
   plan.kernel = &in.kernel();
   plan.geometry = in.geometry;
   plan.specs = in.specs;
-  add_devices(session, o, plan);
+  add_devices(session, o, in.buffers, plan);
   // Values and their number are checked before files are read into buffers and before anything is allocated.
   const auto kernel_arguments = visible_arguments(*plan.kernel);
   for (unsigned r = 0; r < plan.devices; ++r) {
@@ -637,9 +658,9 @@ void add_exec(CLI::App& app, Session& session) {
                 "Bytes of stack a lane for a kernel that recurses or has arrays of variable length")
       ->check(CLI::Range(0, 131072));
   c->add_option("--device", o->device, "emulator (default), hip or hip:N");
-  c->add_option(
-       "--devices", o->devices,
-       "One launch on each of so many devices at once, peers; {rank} in an --arg is each one's number")
+  c->add_option("--devices", o->devices,
+                "One launch on each of so many devices at once, peers; {rank} in an --arg is each one's "
+                "number; a manifest may say it")
       ->check(CLI::Range(1, 64));
   c->add_option(
       "--buffer", o->buffers,

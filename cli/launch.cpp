@@ -7,40 +7,38 @@ std::span<const std::uint8_t> bytes_of(const kernels::Bytes& b) {
   return {reinterpret_cast<const std::uint8_t*>(b.data()), b.size()};
 }
 
+std::vector<std::span<const std::byte>> data_of(const kernels::Problem& problem) {
+  std::vector<std::span<const std::byte>> out;
+  for (const auto& b : problem.buffers) out.emplace_back(b.data);
+  return out;
+}
+
 } // namespace
 
 LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact,
                              const kernels::Problem& problem)
-    : device_(device), kernel_(device, artifact), plan_(problem.launch) {
-  for (const auto& b : problem.buffers) {
-    buffers_.emplace_back(device, b.data.size());
-    addresses_.push_back(buffers_.back().address());
-    is_output_.push_back(b.output);
-    device.copy_in(addresses_.back(), bytes_of(b.data));
-  }
+    : device_(device), kernel_(device, artifact), plan_(problem.launch),
+      buffers_(device, artifact.contract, data_of(problem)) {
+  for (const auto& b : problem.buffers) is_output_.push_back(b.output);
   const auto extent = [](const std::array<std::uint32_t, 3>& e) {
     return runtime::Extent3{e[0], e[1], e[2]};
   };
   geometry_ = {extent(plan_.grid), extent(plan_.block), plan_.dynamic_lds};
 }
 
-void LoadedProblem::launch(runtime::Stream stream) { kernel_.launch(plan_, addresses_, stream); }
+void LoadedProblem::launch(runtime::Stream stream) {
+  if (buffers_.addresses().size() > 1)
+    kernel_.launch_on_devices(plan_, buffers_.addresses());
+  else
+    kernel_.launch(plan_, buffers_.addresses()[0], stream);
+}
 
 std::vector<kernels::Bytes> LoadedProblem::read(bool inputs_too) {
   device_.synchronize();
-  std::vector<kernels::Bytes> after;
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    kernels::Bytes bytes(is_output_[i] || inputs_too ? buffers_[i].size() : 0);
-    if (!bytes.empty())
-      device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, addresses_[i]);
-    after.push_back(std::move(bytes));
-  }
-  return after;
+  return buffers_.read([&](std::size_t i) { return is_output_[i] || inputs_too; });
 }
 
-void LoadedProblem::write(std::span<const kernels::Bytes> all) {
-  for (std::size_t i = 0; i < buffers_.size(); ++i) device_.copy_in(addresses_[i], bytes_of(all[i]));
-}
+void LoadedProblem::write(std::span<const kernels::Bytes> all) { buffers_.write(all); }
 
 TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
                         const kernels::Artifact& artifact, LoadedProblem& loaded) {

@@ -24,7 +24,8 @@ public:
   /// Enqueues one launch.
   void launch(runtime::Stream stream = runtime::Stream::standard);
   [[nodiscard]] const runtime::LaunchGeometry& geometry() const { return geometry_; }
-  /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty, unless they are wanted.
+  /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty, unless they are wanted. Of
+  /// several devices one after the other.
   [[nodiscard]] std::vector<kernels::Bytes> read(bool inputs_too = false);
   /// All buffers, in order.
   void write(std::span<const kernels::Bytes> all);
@@ -33,8 +34,7 @@ private:
   runtime::Device& device_;
   kernels::LoadedKernel kernel_;
   kernels::LaunchPlan plan_;
-  std::vector<runtime::Buffer> buffers_;
-  std::vector<std::uint64_t> addresses_;
+  kernels::PlacedBuffers buffers_;
   std::vector<bool> is_output_;
   runtime::LaunchGeometry geometry_;
 };

@@ -138,6 +138,12 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
     ArgumentSpec spec;
     spec.name = a.name;
     spec.type = a.type;
+    if (a.device) {
+      spec.peers = a.of_all();
+      spec.peer = *a.device;
+      out.push_back(std::move(spec));
+      continue;
+    }
     if (a.kind != launch::Argument::Kind::buffer) {
       spec.value = Argument{.spelled = a.name, .bytes = m.bytes_of(i, sizes)};
       out.push_back(std::move(spec));
@@ -165,23 +171,47 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
   return out;
 }
 
+/// Memory of each device that all of them know: zeros, as their flags begin.
+std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Sizes& sizes) {
+  std::vector<ArgumentSpec> out;
+  for (const launch::Argument& a : m.arguments) {
+    if (a.device != 0U) continue; // of all, that of device 0
+    ArgumentSpec spec;
+    spec.name = a.of_all();
+    spec.type = a.type;
+    spec.filled = true;
+    spec.zero_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, a.bytes(sizes)));
+    out.push_back(std::move(spec));
+  }
+  return out;
+}
+
 } // namespace
 
 LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   const SourceFile source = read_source(session, o.file, o.arch);
-  LaunchInput in{source.object, {}, {}, {}, {}, {}};
+  LaunchInput in{source.object, {}, {}, {}, {}, 1, {}, {}};
   const auto& manifest = source.manifest;
   in.name = in.object.kernel(o.kernel.empty() && manifest ? manifest->kernel : o.kernel).name;
   const Kernel& kernel = in.kernel();
   in.arch = !o.arch.empty() ? isa::parse_arch(o.arch)
             : manifest      ? isa::parse_arch(manifest->arch)
                             : isa::arch_of(in.object);
-  const auto sizes = parse_sizes(o.sizes);
+  auto sizes = parse_sizes(o.sizes);
   if (!manifest && !sizes.empty())
     refuse("--size belongs to a launch manifest, and " + o.file + " is none",
            "inlay build writes KERNEL.json");
   std::optional<launch::LaunchPlan> plan;
+  if (manifest && manifest->devices > 1) {
+    if (sizes.contains(manifest->rank))
+      refuse("--size " + manifest->rank + ": each of the " + std::to_string(manifest->devices) +
+                 " devices has its own",
+             "leave it out");
+    in.devices = manifest->devices;
+    sizes[manifest->rank] = std::min(o.rank, manifest->devices - 1);
+  }
   if (manifest) plan = manifest->plan(sizes);
+  if (in.devices > 1) in.buffers = buffers_of(*manifest, plan->sizes);
   if (plan && plan->nothing())
     refuse(manifest->kernel + ": some size is 0 and every output is empty: a launch does nothing",
            "sizes of 1 and more, to see it run");

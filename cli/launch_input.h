@@ -15,6 +15,7 @@ struct LaunchOptions {
   std::string file, kernel, arch, grid, block;
   std::vector<std::string> arguments, sizes;
   std::optional<unsigned> lds;
+  unsigned rank = 0; ///< of the device that is launched, of several
 };
 /// FILE, --kernel, --grid, --block, --arg, --size, --lds, --arch.
 void add_launch_options(CLI::App& command, LaunchOptions& o);
@@ -25,6 +26,9 @@ struct LaunchInput {
   runtime::isa::Arch arch{};
   runtime::LaunchGeometry geometry;
   std::vector<ArgumentSpec> specs;
+  unsigned devices = 1; ///< that a manifest says launch it together
+  /// Then: what of each device the others get the address of, by name, where the command line does not say what it holds.
+  std::vector<ArgumentSpec> buffers;
   /// What was not given, and where it comes from: `block 256x1x1 by the code object (max_flat_workgroup_size)`. Empty: all was.
   std::vector<std::string> said;
 

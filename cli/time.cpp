@@ -516,6 +516,9 @@ int time(Session& session, const Options& o) {
   if (o.file.empty())
     refuse("time: no FILE", "inlay time kernel.hsaco --grid 4 --block 256 --arg zeros:4096");
   const LaunchInput in = read_launch(session, o);
+  if (in.devices > 1)
+    refuse(in.name + ": " + std::to_string(in.devices) + " devices run it together, and time models one",
+           "inlay exec runs it");
   const Kernel& kernel = in.kernel();
   (void)timing_parameters(o, in.arch); // before anything is run
 

@@ -34,7 +34,7 @@ using Env = std::map<RegKey, Value>;
 std::vector<Argument> typed(const std::vector<KernelArgument>& arguments) {
   std::vector<Argument> out;
   for (const KernelArgument& a : arguments)
-    out.push_back({a.name(), a.tensor ? Type::global() : Type::i32()});
+    out.push_back({a.name(), a.tensor ? Type::global() : Type::i32(), !a.tensor || a.tensor->device < 0});
   return out;
 }
 
@@ -762,13 +762,14 @@ private:
       k.if_then(k.compare(Compare::eq, least, number(0)), [&] { (void)k.assembly("s_trap 2", "", {}, {}); });
       break;
     }
-    case InstKind::release: k.release(); break;
+    case InstKind::release: k.release(i.system); break;
+    case InstKind::meet: meet(i); break;
     case InstKind::ticket: env_[key(i.def)] = draw(i); break;
     case InstKind::await: wait_for_turn(i); break;
     case InstKind::signal: pass_turn(i); break;
     case InstKind::acquire:
-      if (i.turn < 0) k.bind(ticket_of(i).symbol, k.readfirstlane(use(i.uses[0])));
-      k.acquire();
+      if (i.turn < 0 && !i.system) k.bind(ticket_of(i).symbol, k.readfirstlane(use(i.uses[0])));
+      k.acquire(i.system);
       break;
     }
   }
@@ -795,6 +796,29 @@ private:
     const Value next = k.lower(turn_of(i) + Sym(1));
     k.if_then(k.compare(Compare::eq, idle(i), number(0)), [&] {
       k.atomic_store(counter(i), k.select(k.compare(Compare::eq, next, k.lower(count)), number(0), next));
+    });
+  }
+
+  // What this workgroup sets on each device lies at the same place there, its number along the last axis its own; what it waits for lies
+  // here, that number the other's.
+  void meet(const Inst& i) {
+    const Devices& d = p_.together();
+    const Tensor& t = p_.tensor(d.flags[0]);
+    const Value item = k.work_item_id(), rank = k.lower(d.rank);
+    k.if_then(k.compare(Compare::ult, item, number(d.count)), [&] {
+      const auto of = [&](Value device) {
+        Value at = pointers_.at(d.flags[0]);
+        for (int n = 1; n < d.count; ++n)
+          at = k.select(k.compare(Compare::eq, device, number(n)),
+                        pointers_.at(d.flags[static_cast<std::size_t>(n)]), at);
+        return at;
+      };
+      const Value own = wide(bytes(t, t.at(i.access.origin)));
+      std::vector<Sym> first = i.access.origin;
+      first.back() = Sym(0);
+      const Value here = k.pointer_add(of(rank), wide(bytes(t, t.at(first))));
+      k.meet(k.pointer_add(of(rank), own), k.pointer_add(of(item), own),
+             k.pointer_add(here, k.zext64(k.mul(item, number(4)))));
     });
   }
 

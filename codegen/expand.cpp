@@ -188,6 +188,16 @@ private:
     wait.access = by_one(t.tensor, group(t.axis));
     add(InstKind::acquire).turn = op.turn;
   }
+  // Work-items 0 to count - 1, one for each device, and the others wait for them at the barrier before what they acquire.
+  void expand(const MeetOp&) {
+    add(InstKind::release).system = true;
+    Inst& meet = add(InstKind::meet);
+    std::vector<Sym> own;
+    for (const GridAxis& g : p_.grid()) own.push_back(g.symbol);
+    own.push_back(p_.together().rank);
+    meet.access = one_element(p_.together().flags[0], std::move(own));
+    add(InstKind::acquire).system = true;
+  }
   void expand(const CheckOp& op) {
     for (const Piece& piece : pieces(op.of)) {
       Inst& inst = add(InstKind::check);
@@ -772,7 +782,7 @@ const char* to_string(InstKind kind) {
   static const char* const names[] = {"fill",  "load",    "store",       "lds_read",   "lds_write",
                                       "mma",   "map",     "fold_values", "fold_lanes", "exchange_lanes",
                                       "wait",  "barrier", "priority",    "release",    "ticket",
-                                      "await", "signal",  "acquire",     "check"};
+                                      "await", "signal",  "meet",        "acquire",    "check"};
   return names[static_cast<std::size_t>(kind)];
 }
 

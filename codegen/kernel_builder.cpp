@@ -183,7 +183,7 @@ KernelBuilder::KernelBuilder(const Target& target, const std::string& name,
   for (unsigned i = 0; i < arguments.size(); ++i) {
     s.function->getArg(i)->setName(arguments[i].name);
     if (arguments[i].type.element == Element::global) {
-      s.function->addParamAttr(i, llvm::Attribute::NoAlias);
+      if (arguments[i].alone) s.function->addParamAttr(i, llvm::Attribute::NoAlias);
       s.function->addParamAttr(i, llvm::Attribute::NoUndef);
     }
   }
@@ -951,15 +951,36 @@ void KernelBuilder::barrier() {
 
 // LLVM "User Guide for AMDGPU Backend", the memory model of CDNA3: at agent scope a release writes the caches back that other
 // compute units do not share and waits for every store, an acquire makes what they hold of others' memory invalid.
-void KernelBuilder::release() {
+void KernelBuilder::release(bool system) {
   Impl& s = live();
-  s.ir.CreateFence(llvm::AtomicOrdering::Release, s.context->getOrInsertSyncScopeID("agent"));
+  const llvm::SyncScope::ID all = llvm::SyncScope::System;
+  s.ir.CreateFence(llvm::AtomicOrdering::Release, system ? all : s.context->getOrInsertSyncScopeID("agent"));
   // The write-back counts in vmcnt, which LLVM 22.1 does not know: where no store is outstanding it drops the fence's own wait.
   if (s.target.scopes) wait(0, -1);
 }
-void KernelBuilder::acquire() {
+void KernelBuilder::acquire(bool system) {
   Impl& s = live();
-  s.ir.CreateFence(llvm::AtomicOrdering::Acquire, s.context->getOrInsertSyncScopeID("agent"));
+  const llvm::SyncScope::ID all = llvm::SyncScope::System;
+  s.ir.CreateFence(llvm::AtomicOrdering::Acquire, system ? all : s.context->getOrInsertSyncScopeID("agent"));
+}
+void KernelBuilder::meet(Value mine, Value there, Value here) {
+  Impl& s = live();
+  for (const Value& v : {mine, there, here}) Impl::want(v, Type::global());
+  const auto load = [&](Value pointer) {
+    llvm::LoadInst* v = s.ir.CreateAlignedLoad(s.ir.getInt32Ty(), s.get(pointer), llvm::MaybeAlign(4));
+    v->setAtomic(llvm::AtomicOrdering::Monotonic, llvm::SyncScope::System);
+    return v;
+  };
+  llvm::Value* count = s.ir.CreateAdd(load(mine), s.ir.getInt32(1));
+  llvm::StoreInst* store = s.ir.CreateAlignedStore(count, s.get(there), llvm::MaybeAlign(4));
+  store->setAtomic(llvm::AtomicOrdering::Monotonic, llvm::SyncScope::System);
+  llvm::BasicBlock* again = llvm::BasicBlock::Create(*s.context, "meet", s.function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
+  s.ir.CreateBr(again);
+  s.ir.SetInsertPoint(again);
+  s.ir.CreateIntrinsic(intrinsic::amdgcn_s_sleep, {}, {s.ir.getInt32(1)});
+  s.ir.CreateCondBr(s.ir.CreateICmpSGE(s.ir.CreateSub(load(here), count), s.ir.getInt32(0)), after, again);
+  s.ir.SetInsertPoint(after);
 }
 Value KernelBuilder::count_on(Value pointer, Value last) {
   Impl& s = live();

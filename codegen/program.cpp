@@ -59,9 +59,13 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
     throw CodegenError("grid axis " + std::to_string(axis) + " is declared after the shares of its tiles");
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
-  if (!tickets_.empty() || !turns_.empty())
-    throw CodegenError("grid axis " + std::to_string(axis) + " is declared after a ticket or a turn",
-                       tensor(tickets_.empty() ? turns_[0].tensor : tickets_[0].tensor).name,
+  if (!tickets_.empty() || !turns_.empty() || !devices_.flags.empty())
+    throw CodegenError("grid axis " + std::to_string(axis) +
+                           " is declared after a ticket, a turn or a meeting",
+                       tensor(!tickets_.empty() ? tickets_[0].tensor
+                              : !turns_.empty() ? turns_[0].tensor
+                                                : devices_.flags[0])
+                           .name,
                        "the whole grid first");
   const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
@@ -72,6 +76,9 @@ void Program::order_tiles(const TileOrder& order) {
   if (shares_) throw CodegenError("order_tiles: the tiles are shared out already", "", "the order first");
   tile_map_.reset();
   if (order.linear()) return;
+  if (!devices_.flags.empty())
+    throw CodegenError("order_tiles: workgroups of one number meet, and have the same tile on all devices",
+                       "meet   " + devices_.name, "no order_tiles");
   for (const Turn& t : turns_)
     if (t.axis != 2)
       throw CodegenError("order_tiles: workgroups that wait for those before begin in another order",
@@ -121,6 +128,11 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.output)
     throw CodegenError("uniform: " + table.name +
                        " is an output: what it holds is not there before the launch");
+  if (table.device >= 0)
+    throw CodegenError(
+        "uniform: " + table.name +
+            " is in the memory of a peer, and a number of the workgroup is read before devices meet",
+        "line   " + std::to_string(where.line()), "a table of this device's own");
   for (const AtomId atom : inlay::symbols(at))
     if (const std::string& name = symbols_->atom(atom).name;
         name.size() > 2 && name.starts_with("_t") && name[2] >= '0' && name[2] <= '9')
@@ -259,6 +271,36 @@ Tensor Program::window(const std::string& name, const Tensor& of, std::vector<Wi
   t.looks = std::move(axes);
   tensors_.push_back(t);
   return t;
+}
+
+Sym Program::devices(int count) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("devices: " + why, std::to_string(count), hint);
+  };
+  if (count < 2 || count > 64) refuse("that many do not run a program together", "2 to 64");
+  if (devices_.count > 0) refuse("there are " + std::to_string(devices_.count) + " already", "once");
+  if (!target_->scopes)
+    refuse("on " + std::string(target_->name) + " nothing in a store says how far it is seen",
+           "gfx942, gfx950");
+  for (const Size& s : sizes_)
+    if (s.name == "rank")
+      refuse("the program has a size 'rank'", "another name: this is the device's number");
+  devices_.count = count;
+  devices_.rank = symbols_->symbol("rank", {Int(0), Int(count - 1)});
+  sizes_.push_back({"rank", devices_.rank, {.least = 0, .most = count - 1}});
+  return devices_.rank;
+}
+
+std::vector<Tensor> Program::peers(const std::string& name, Element element, std::vector<Sym> shape,
+                                   std::optional<SymLayout> place) {
+  if (devices_.count == 0)
+    throw CodegenError("peers: the program runs on one device", name, "k.devices(4) before");
+  std::vector<Tensor> out;
+  for (int d = 0; d < devices_.count; ++d) {
+    out.push_back(global(name + "_" + std::to_string(d), element, shape, place, false));
+    out.back().device = tensors_.back().device = d;
+  }
+  return out;
 }
 
 void Program::far(const Tensor& tensor) {
@@ -1164,6 +1206,31 @@ void Program::signal(const std::string& name, Where where) {
   append(SignalOp{turn}, where);
 }
 
+void Program::meet(const std::string& name, Where where) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("meet: " + why, name + ", line " + std::to_string(where.line()), hint);
+  };
+  if (loops_open_ > 0 || branches_open_ > 0 || !role_.all())
+    refuse("it stands in a loop, a branch or a role", "all workgroups of all devices meet as often");
+  if (devices_.count == 0) refuse("the program runs on one device", "k.devices(4) before");
+  if (shares_ || tile_map_)
+    refuse("workgroups of one number have shares of tiles, or other tiles", "a workgroup for each tile");
+  if (grid_.empty()) refuse("the program has no grid", "k.workgroups before");
+  if (!devices_.flags.empty() && devices_.name != name)
+    refuse("the devices' flags are '" + devices_.name + "'", "one name for all meetings");
+  if (devices_.flags.empty()) {
+    devices_.name = name;
+    std::vector<Sym> shape;
+    for (const GridAxis& g : grid_) shape.push_back(count(g.axis));
+    shape.push_back(Sym(devices_.count));
+    for (int d = 0; d < devices_.count; ++d) {
+      devices_.flags.push_back(global(name + "_" + std::to_string(d), Element::i32, shape, {}, true).id);
+      tensors_.back().device = d;
+    }
+  }
+  append(MeetOp{}, where);
+}
+
 void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise,
                       Where where) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
@@ -1289,7 +1356,8 @@ std::string Program::text() const {
                          : t.in_place          ? "  inout   "
                          : t.output            ? "  output  "
                                                : "  input   ") +
-             t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") + "\n";
+             t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") +
+             (t.device >= 0 ? ", of device " + std::to_string(t.device) : "") + "\n";
   for (const Specification& s : specifications_) {
     out += "  spec    " + tensor(s.tensor).name + "(";
     for (std::size_t i = 0; i < s.coordinate.size(); ++i) {
@@ -1348,6 +1416,10 @@ std::string Program::text() const {
         const Turn& turn = turns_[static_cast<std::size_t>(g->turn)];
         out += "signal  " + tensor(turn.tensor).name + " = " + to_string(axis(turn.axis).symbol) +
                " + 1, or 0 after the last";
+      } else if (std::holds_alternative<MeetOp>(op.what)) {
+        out += "meet    " + std::to_string(devices_.count) + " devices by " + devices_.name + "[";
+        for (const GridAxis& of : grid_) out += to_string(of.symbol) + ", ";
+        out += to_string(devices_.rank) + "]";
       } else if (const auto* k = std::get_if<CheckOp>(&op.what)) {
         out += "check   r" + std::to_string(k->of) + ": " +
                assertions_[static_cast<std::size_t>(k->assertion)].text;

@@ -173,7 +173,11 @@ LaunchContract contract_of(const codegen::Program& program) {
     contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
   for (const codegen::Tensor& t : program.tensors())
     if (t.space == codegen::Space::global)
-      contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
+      contract.buffers.push_back({t.name, t.output, extent_of(program, t), t.device});
+  if (const codegen::Devices& all = program.together(); all.count > 0) {
+    contract.devices = all.count;
+    while (!(program.sizes()[contract.rank].symbol == all.rank)) ++contract.rank;
+  }
   for (const codegen::KernelArgument& a : codegen::arguments_of(program)) {
     const auto is_named = [&](const auto& x) { return x.name == a.name(); };
     const auto number = [&](const auto& list) {

@@ -61,6 +61,13 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   return plan;
 }
 
+LaunchPlan LaunchContract::of_device(LaunchPlan plan, int number) const {
+  for (std::size_t i = 0; i < plan.arguments.size() && devices > 1; ++i)
+    if (!arguments.at(i).buffer && arguments[i].number == rank)
+      plan.arguments[i] = LaunchArgument::of_i32(number);
+  return plan;
+}
+
 struct SizeFormula::Parsed {
   SymContext context;
   std::vector<Sym> names;

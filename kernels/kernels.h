@@ -61,6 +61,10 @@
   kernel(row_reduce) \
   kernel(argmax) \
   kernel(cumsum) \
+  group("Communication") \
+  kernel(all_reduce) \
+  kernel(all_reduce_rmsnorm) \
+  kernel(reduce_scatter) \
   group("Movement") \
   kernel(transpose) \
   kernel(swap_axes) \

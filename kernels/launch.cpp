@@ -84,6 +84,13 @@ std::string failed_check(const Artifact& artifact, const std::string& message) {
   return {};
 }
 
+runtime::LaunchGeometry geometry_of(const LaunchPlan& plan) {
+  const auto extent = [](const std::array<std::uint32_t, 3>& e) {
+    return runtime::Extent3{e[0], e[1], e[2]};
+  };
+  return {extent(plan.grid), extent(plan.block), plan.dynamic_lds};
+}
+
 /// Registers are moved whole: an address is a multiple of theirs.
 void check_aligned(const LaunchContract& contract, const std::vector<std::uint64_t>& addresses) {
   for (std::size_t i = 0; i < addresses.size(); ++i)
@@ -128,10 +135,9 @@ void LoadedKernel::launch(const std::vector<std::uint64_t>& buffers, const std::
   launch(contract_.plan(sizes), buffers, stream);
 }
 
-void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,
-                          runtime::Stream stream) {
+std::vector<std::uint8_t> LoadedKernel::arguments_of(const LaunchPlan& plan,
+                                                     const std::vector<std::uint64_t>& buffers) const {
   check_count(contract_, buffers.size());
-  if (plan.grid[0] == 0) return; // nothing to write
   check_aligned(contract_, buffers);
   contract_.check_apart(buffers, sizes_of(contract_, plan));
   std::vector<runtime::Argument> arguments;
@@ -143,27 +149,84 @@ void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_
       arguments.push_back({"scalar", {scalar.begin(), scalar.end()}, false});
     }
   }
-  const auto extent = [](const std::array<std::uint32_t, 3>& e) {
-    return runtime::Extent3{e[0], e[1], e[2]};
-  };
-  const runtime::LaunchGeometry geometry{extent(plan.grid), extent(plan.block), plan.dynamic_lds};
-  device_.launch(function_, geometry, runtime::pack_arguments(object_.kernel(name_), arguments, geometry),
-                 stream);
+  return runtime::pack_arguments(object_.kernel(name_), arguments, geometry_of(plan));
+}
+
+void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,
+                          runtime::Stream stream) {
+  if (contract_.devices > 1)
+    throw std::invalid_argument(fmt::format(
+        "{}: {} devices run it together, and this launches it on one\n  hint   `inlay run {}`, or "
+        "`inlay exec` with the manifest that `inlay build` writes",
+        contract_.kernel, contract_.devices, contract_.kernel));
+  check_count(contract_, buffers.size());
+  if (plan.grid[0] == 0) return; // nothing to write
+  device_.launch(function_, geometry_of(plan), arguments_of(plan, buffers), stream);
+}
+
+void LoadedKernel::launch_on_devices(const LaunchPlan& plan,
+                                     const std::vector<std::vector<std::uint64_t>>& buffers) {
+  auto* emulator = dynamic_cast<runtime::EmulatorDevice*>(&device_);
+  if (emulator == nullptr)
+    throw std::invalid_argument(fmt::format(
+        "{}: {} devices run it together\n  hint   the emulator, or `inlay exec --device hip` with "
+        "the manifest that `inlay build` writes",
+        contract_.kernel, contract_.devices));
+  if (plan.grid[0] == 0) return;
+  std::vector<std::vector<std::uint8_t>> arguments;
+  for (int r = 0; r < contract_.devices; ++r)
+    arguments.push_back(arguments_of(contract_.of_device(plan, r), buffers.at(static_cast<std::size_t>(r))));
+  emulator->launch_on_devices(function_, geometry_of(plan), arguments);
+}
+
+PlacedBuffers::PlacedBuffers(runtime::Device& device, const LaunchContract& contract,
+                             const std::vector<std::span<const std::byte>>& data)
+    : device_(device), addresses_(static_cast<std::size_t>(contract.devices)) {
+  auto* emulator = dynamic_cast<runtime::EmulatorDevice*>(&device);
+  for (const auto& d : data) bytes_.push_back(d.size());
+  for (int r = 0; r < contract.devices; ++r)
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const int home = i < contract.buffers.size() ? contract.buffers[i].device : -1;
+      auto& own = addresses_[static_cast<std::size_t>(r)];
+      if (home >= 0 && r > 0) {
+        own.push_back(addresses_[0][i]);
+        continue;
+      }
+      buffers_.emplace_back(device, data[i].size());
+      own.push_back(buffers_.back().address());
+      device.copy_in(own.back(), {reinterpret_cast<const std::uint8_t*>(data[i].data()), data[i].size()});
+      if (emulator != nullptr && contract.devices > 1)
+        emulator->place(own.back(), static_cast<std::uint32_t>(home >= 0 ? home : r));
+    }
+}
+
+std::vector<Bytes> PlacedBuffers::read(const std::function<bool(std::size_t)>& wanted) const {
+  std::vector<Bytes> out;
+  for (const auto& addresses : addresses_)
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      Bytes& bytes = out.emplace_back(wanted(i) ? bytes_[i] : 0);
+      if (!bytes.empty())
+        device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, addresses[i]);
+    }
+  return out;
+}
+
+void PlacedBuffers::write(std::span<const Bytes> all) {
+  std::size_t n = 0;
+  for (const auto& addresses : addresses_)
+    for (const std::uint64_t at : addresses) device_.copy_in(at, bytes_of(all[n++]));
 }
 
 namespace {
 std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& data,
                             const LaunchPlan& plan, OnFinding on_finding) {
   LoadedKernel kernel(device, artifact);
-  std::vector<runtime::Buffer> buffers;
-  std::vector<std::uint64_t> addresses;
-  for (const Bytes& b : data) {
-    buffers.emplace_back(device, b.size());
-    device.copy_in(buffers.back().address(), bytes_of(b));
-    addresses.push_back(buffers.back().address());
-  }
+  const PlacedBuffers placed(device, artifact.contract, {data.begin(), data.end()});
   try {
-    kernel.launch(plan, addresses);
+    if (artifact.contract.devices > 1)
+      kernel.launch_on_devices(plan, placed.addresses());
+    else
+      kernel.launch(plan, placed.addresses()[0]);
     device.synchronize();
   } catch (const runtime::ExecutionError& e) {
     if (const std::string failed = failed_check(artifact, e.what()); !failed.empty())
@@ -177,13 +240,7 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
       if (!f.note) defects.push_back(f);
     if (!defects.empty()) throw FindingsError(artifact.kernel, std::move(defects));
   }
-  std::vector<Bytes> after;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    after.emplace_back(data[i].size());
-    device.copy_out({reinterpret_cast<std::uint8_t*>(after.back().data()), after.back().size()},
-                    addresses[i]);
-  }
-  return after;
+  return placed.read([](std::size_t) { return true; });
 }
 } // namespace
 

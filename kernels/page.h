@@ -53,6 +53,8 @@ struct Page {
   std::function<std::string(const Asked&)> text = {};
   std::function<std::vector<Flags>(const Asked&, const Flags& fixed)> candidates = {};
   std::function<double(const Asked&)> bound = {};
+  /// Of several devices that run the program together: what is asked of that one.
+  std::function<void(Asked&, int rank)> on_device = {};
 };
 
 /// 2^-24, by which f32 rounds.
@@ -81,14 +83,24 @@ template <class Asked>
     random_inputs(*w, seed);
   Problem problem = w->problem();
   problem.text = page.text ? page.text(asked) : page.summary;
-  problem.check = [w, asked, reference = page.reference](std::span<const Bytes> buffers) {
-    const auto result = [&](const std::string& output) { return w->result(output, buffers); };
+  problem.check = [w, asked, reference = page.reference,
+                   on_device = page.on_device](std::span<const Bytes> buffers) {
+    const int devices = std::max(1, w->program().together().count); // one after the other
+    const std::size_t each = buffers.size() / static_cast<std::size_t>(devices);
     std::optional<Check> all;
-    for (const Judged& j : reference(asked, *w, result)) {
-      Check one = compare(result(j.output), j.value, j.bound,
-                          std::max<std::int64_t>(1, w->extents(j.output).back()), j.formula);
-      if (!one.ok) one.message = j.output + ": " + one.message;
-      all = all ? both(*all, one) : one;
+    for (int rank = 0; rank < devices; ++rank) {
+      Asked own = asked;
+      if (on_device) on_device(own, rank);
+      const auto result = [&](const std::string& output) {
+        return w->result(output, buffers.subspan(static_cast<std::size_t>(rank) * each, each));
+      };
+      for (const Judged& j : reference(own, *w, result)) {
+        Check one = compare(result(j.output), j.value, j.bound,
+                            std::max<std::int64_t>(1, w->extents(j.output).back()), j.formula);
+        const std::string of = devices > 1 ? j.output + " of device " + std::to_string(rank) : j.output;
+        if (!one.ok) one.message = of + ": " + one.message;
+        all = all ? both(*all, one) : one;
+      }
     }
     return *all;
   };

@@ -127,7 +127,8 @@ Problem Workload::problem() const {
         bytes_of(t.element, last == at.end() ? 0 : static_cast<std::int64_t>(*last + 1)));
     const auto* spec = program_.specification(t);
     const auto counts = [&](const auto& x) { return x.tensor == t.id; };
-    const bool zero = (spec != nullptr && spec->table >= 0 && !spec->replaces) || // rows are added to 0
+    const bool zero = (t.output && t.device >= 0) ||                              // flags of devices
+                      (spec != nullptr && spec->table >= 0 && !spec->replaces) || // rows are added to 0
                       std::any_of(program_.tickets().begin(), program_.tickets().end(), counts) ||
                       std::any_of(program_.turns().begin(), program_.turns().end(), counts);
     Bytes bytes = zero ? Bytes(all) : poison(all);
@@ -135,7 +136,7 @@ Problem Workload::problem() const {
       for (std::size_t i = 0; i < at.size(); ++i)
         put_code(bytes, at[i], t.element, codegen::encode(t.element, found->second[i]));
     if (spec != nullptr && spec->replaces) check_names_once(*spec);
-    out.buffers.push_back({t.name, std::move(bytes), t.output});
+    out.buffers.push_back({t.name, std::move(bytes), t.output && t.device < 0});
   }
   return out;
 }

@@ -108,6 +108,7 @@ Argument argument_of(const Json& j, const std::string& where) {
     a.output = f.get<bool>("output", false);
     a.before = one_of<Argument::Before>(f, "before", f.get<std::string>("before", "anything"), befores);
     a.bytes = f.formula("bytes");
+    if (f.has("device")) a.device = f.get<std::uint32_t>("device");
     a.file = f.get<std::string>("file", "");
     a.file_offset = f.get<std::uint64_t>("file_offset", 0);
   }
@@ -126,6 +127,13 @@ Argument argument_of(const Json& j, const std::string& where) {
 }
 
 } // namespace
+
+std::string Argument::of_all() const {
+  const std::string end = device ? "_" + std::to_string(*device) : "";
+  return !end.empty() && name.size() > end.size() && name.ends_with(end)
+             ? name.substr(0, name.size() - end.size())
+             : name;
+}
 
 bool is_manifest(const std::string& text) {
   const auto at = text.find_first_not_of(" \t\r\n");
@@ -181,6 +189,11 @@ Manifest Manifest::parse(const std::string& json, const std::string& whose) {
     g.done();
   });
   m.outputs_apart = f.get<bool>("outputs_apart", false);
+  m.devices = f.get<std::uint32_t>("devices", 1);
+  m.rank = f.get<std::string>("rank", "");
+  if (m.devices < 1 || m.devices > 64) f.fail("devices", "is " + std::to_string(m.devices) + ", not 1 to 64");
+  if (m.rank.empty() != (m.devices == 1))
+    f.fail("rank", "names the size that is a device's number, where there are several \"devices\"");
   f.done();
   // Every name in a formula, and every size among the arguments, is a size.
   const auto known = [&](const std::string& name, const std::string& where) {
@@ -188,8 +201,12 @@ Manifest Manifest::parse(const std::string& json, const std::string& whose) {
       throw LaunchError(whose + ": " + where + " names the size '" + name + "', which is not declared",
                         "an entry in \"sizes\"");
   };
+  if (m.devices > 1) known(m.rank, "\"rank\"");
   for (const Argument& a : m.arguments) {
     if (a.kind == Argument::Kind::size) known(a.name, "an argument");
+    if (a.device && (*a.device >= m.devices || a.of_all() == a.name))
+      throw LaunchError(whose + ": \"device\" of " + a.name + " is " + std::to_string(*a.device),
+                        "0 to \"devices\" - 1, and a name that ends in _" + std::to_string(*a.device));
     for (const auto& name : a.bytes.names()) known(name, "\"bytes\" of " + a.name);
   }
   for (const Formula& g : m.grid)
@@ -223,6 +240,7 @@ std::string Manifest::text() const {
       one["bytes"] = a.bytes.text();
       if (!a.file.empty()) one["file"] = a.file;
       if (a.file_offset != 0) one["file_offset"] = a.file_offset;
+      if (a.device) one["device"] = *a.device;
     }
     if (a.kind == Argument::Kind::value) one["hex"] = hex(a.value);
     j["arguments"].push_back(std::move(one));
@@ -234,6 +252,7 @@ std::string Manifest::text() const {
   for (const Limit& l : limits)
     j["limits"].push_back({{"formula", l.formula.text()}, {"most", l.most}, {"what", l.what}});
   j["outputs_apart"] = outputs_apart;
+  if (devices > 1) j["devices"] = devices, j["rank"] = rank;
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -108,7 +108,8 @@ py::list run(const Built& b, const std::vector<py::bytes>& buffers,
     after = kernels::run(*device, b.artifact, data, sizes);
   }
   py::list out;
-  for (std::size_t i = 0; i < after.size(); ++i) {
+  for (std::size_t i = 0; i < b.artifact.contract.buffers.size();
+       ++i) { // of several devices, those of the first
     if (b.artifact.contract.buffers[i].output)
       out.append(py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size()));
     else

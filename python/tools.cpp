@@ -77,9 +77,10 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
     after = kernels::run(*device, artifact, problem);
   }
   py::dict out;
-  for (std::size_t i = 0; i < after.size(); ++i)
-    if (output[i])
-      out[py::str(problem.buffers[i].name)] =
+  for (std::size_t i = 0; i < after.size(); ++i) // of several devices one after the other
+    if (const std::size_t of = i % output.size(); output[of])
+      out[py::str(problem.buffers[of].name +
+                  (i < output.size() ? "" : " of device " + std::to_string(i / output.size())))] =
           py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size());
   return out;
 }

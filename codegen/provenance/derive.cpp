@@ -13,6 +13,7 @@ Derivation Interpreter::run() {
     make_world();
     find_blocks();
     static_claims();
+    device_claims();
     regions(State{}, 0);
     coverage();
   } catch (const Refuted& r) {

@@ -63,7 +63,7 @@ void Interpreter::one(State& s, const Inst& i) {
   const std::uint32_t waves = waves_of(i);
   // What a workgroup does once is counted by barriers that all waves have run.
   const bool together = i.kind == InstKind::release || i.kind == InstKind::ticket ||
-                        i.kind == InstKind::await || i.kind == InstKind::signal ||
+                        i.kind == InstKind::await || i.kind == InstKind::signal || i.kind == InstKind::meet ||
                         i.kind == InstKind::acquire;
   if (together && !i.waves.all())
     refute("all waves of the workgroup run every " + std::string(name_of(i)), "",
@@ -119,10 +119,11 @@ void Interpreter::run(State& s, const Inst& i) {
     if (i.vm >= 0) complete(s, s.vm, i.vm, waves_of(i));
     if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm, waves_of(i));
     break;
-  case InstKind::release: release(s); break;
+  case InstKind::release: release(s, i); break;
   case InstKind::ticket: draw(s, i); break;
   case InstKind::await: await(s, i); break;
   case InstKind::signal: pass(s, i); break;
+  case InstKind::meet: meet_devices(s, i); break;
   case InstKind::acquire: acquire(s, i); break;
   case InstKind::check: (void)assemble(s, i.uses); break; // of what was computed
   case InstKind::priority:
@@ -142,6 +143,7 @@ void Interpreter::meet(State& s, const Inst& i) {
   if (i.waves.all()) {
     ++s.barriers[0], ++s.barriers[1];
     if (s.released) s.released = Status::published;
+    if (s.meeting) s.meeting = Status::published;
     for (const auto& [turn, status] : s.awaited) s.met.insert(turn);
   } else if (of(half) && s.apart() == 0) {
     ++s.barriers[1];
@@ -198,6 +200,7 @@ void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   bool in_turn = false;
+  if (p_.tensor(t.memory()).device >= 0) load_of_peer(s, p_.tensor(t.memory()));
   if (const auto* spec = t.output ? p_.specification(t) : nullptr; spec && spec->table >= 0)
     refute("what is read is what was there before the launch", t.name,
            "its rows are written where " + p_.tensor(spec->table).name +

@@ -394,7 +394,7 @@ private:
   Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
   // ------------------------------------------------------------ tickets: tickets.cpp
-  void release(State& s);
+  void release(State& s, const Inst& i);
   void draw(State& s, const Inst& i);
   void acquire(State& s, const Inst& i);
   // The counter of a ticket or a turn, and the one work-item that `does` something with it.
@@ -428,6 +428,14 @@ private:
   void adds_nothing(const Program::Specification& spec);
   // The tiles of all workgroups make up the tensor.
   void coverage();
+
+  // ------------------------------------------------------------ several devices: devices.cpp
+  void device_claims();
+  void meet_devices(State& s, const Inst& i);
+  void acquire_devices(State& s);
+  // Whose memory it is has begun its launch, and has not ended it.
+  void load_of_peer(State& s, const Tensor& t);
+  void leave_peers(const State& s);
 
   // ------------------------------------------------------------ what is known, and what was found before
   const Code& code_;

@@ -241,7 +241,8 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
            x.stored == s.stored && x.stored_part == s.stored_part && x.read_tile == s.read_tile &&
            x.released == s.released && x.drawn == s.drawn && x.taken == s.taken && x.given == s.given &&
            x.awaited == s.awaited && x.met == s.met && x.signalled == s.signalled && x.passed == s.passed &&
-           x.early == s.early;
+           x.early == s.early && x.released_to_devices == s.released_to_devices && x.meeting == s.meeting &&
+           x.knows_peers == s.knows_peers && x.read_of_peers == s.read_of_peers;
   };
   if (std::any_of(left_.begin(), left_.end(), same)) return;
   trips_begin_ = before.size(), trips_count_ = 1;

@@ -437,6 +437,7 @@ void Interpreter::finish(const State& s) {
       refute("a workgroup passes its turn on",
              p_.tensor(p_.turns()[static_cast<std::size_t>(turn)].tensor).name, "others wait for ever");
   if (p_.shares()) leaves_lds(s);
+  leave_peers(s);
   ends_.emplace_back(s.given, s.passed);
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);

@@ -4,11 +4,12 @@
 
 namespace inlay::codegen::provenance {
 
-void Interpreter::release(State& s) {
+void Interpreter::release(State& s, const Inst& i) {
   if (!s.vm.empty())
     refute("what a wave stored is there before it is released", "",
            std::to_string(s.vm.size()) + " accesses to memory are under way");
   s.released = Status::done;
+  s.released_to_devices = i.system;
 }
 
 // A counter for each group: the workgroup's numbers along the other axes, each once.
@@ -69,6 +70,7 @@ void Interpreter::draw(State& s, const Inst& i) {
 }
 
 void Interpreter::acquire(State& s, const Inst& i) {
+  if (i.system) return acquire_devices(s);
   if (i.turn >= 0) return begin_turn(s, i);
   const Ticket& k = p_.tickets()[static_cast<std::size_t>(i.ticket)];
   const Term term = part(value(s, i.uses[0]), i.uses[0]);

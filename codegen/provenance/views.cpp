@@ -91,7 +91,8 @@ void Interpreter::static_claims() {
     const bool counts =
         std::any_of(p_.tickets().begin(), p_.tickets().end(),
                     [&](const Ticket& k) { return k.tensor == t.id; }) ||
-        std::any_of(p_.turns().begin(), p_.turns().end(), [&](const Turn& k) { return k.tensor == t.id; });
+        std::any_of(p_.turns().begin(), p_.turns().end(), [&](const Turn& k) { return k.tensor == t.id; }) ||
+        (t.output && t.device >= 0); // flags
     if (t.output && !counts && !p_.specification(t))
       refute("every output has a specification", t.name, "nothing says what it should hold");
   }
@@ -115,8 +116,8 @@ void Interpreter::static_claims() {
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
         if (!possible) break; // nobody comes here
-        if (i.access.tensor < 0 || i.kind == InstKind::ticket || i.turn >= 0)
-          continue; // those of tickets and turns are their rule's
+        if (i.access.tensor < 0 || i.kind == InstKind::ticket || i.kind == InstKind::meet || i.turn >= 0)
+          continue; // those of tickets, turns and meetings are their rule's
         at_ = &i;
         if (p_.tensor(i.access.tensor).space == Space::lds) {
           lds_claims(i, patterns);

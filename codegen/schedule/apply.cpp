@@ -60,9 +60,10 @@ public:
     }
     // What a wave stored is there before it says so, and what all waves stored before a number is drawn.
     if (inst.kind == InstKind::release && busy(vm_)) n.vm = 0;
-    // Or the turn is passed on; and that it is the workgroup's turn before any wave acquires what that says.
-    if (inst.kind == InstKind::ticket || inst.kind == InstKind::signal ||
-        (inst.kind == InstKind::acquire && inst.turn >= 0))
+    // Or the turn is passed on, or devices meet; and that it is the workgroup's turn, or that they have met, before any wave acquires
+    // what that says.
+    if (inst.kind == InstKind::ticket || inst.kind == InstKind::signal || inst.kind == InstKind::meet ||
+        (inst.kind == InstKind::acquire && (inst.turn >= 0 || inst.system)))
       n.barrier = true;
     if (n.barrier && busy(lgkm_)) n.lgkm = 0;
     return n;

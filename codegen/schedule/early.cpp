@@ -11,7 +11,7 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
     const Inst& i = behind.body[n];
     const bool orders = i.kind == InstKind::barrier || i.kind == InstKind::release ||
                         i.kind == InstKind::ticket || i.kind == InstKind::await ||
-                        i.kind == InstKind::signal || i.kind == InstKind::acquire;
+                        i.kind == InstKind::signal || i.kind == InstKind::meet || i.kind == InstKind::acquire;
     if (orders) break;
     if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() || i.access.idle)
       continue;

@@ -60,11 +60,19 @@ public:
       out += "check";
       for (const Reg& r : i.uses) out += " " + reg(r);
       break;
-    case InstKind::release: out += "release"; break;
+    case InstKind::release: out += i.system ? "release for all devices" : "release"; break;
+    case InstKind::meet:
+      out += "meet by " + program->together().name + ", " + access(i.access) + " and those of " +
+             std::to_string(program->together().count) + " devices";
+      break;
     case InstKind::ticket: out += reg(i.def) + " = ticket of " + access(i.access); break;
     case InstKind::await:
     case InstKind::signal: out += std::string(to_string(i.kind)) + " " + access(i.access); break;
     case InstKind::acquire:
+      if (i.system) {
+        out += "acquire what came before the devices met";
+        break;
+      }
       if (i.turn >= 0) {
         out += "acquire what came before the turn of " +
                program->tensor(program->turns()[static_cast<std::size_t>(i.turn)].tensor).name;

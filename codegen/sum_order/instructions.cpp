@@ -77,6 +77,7 @@ void Trees::one(const Inst& i) {
   case InstKind::priority:
   case InstKind::release:
   case InstKind::signal:
+  case InstKind::meet:
   case InstKind::acquire:
   case InstKind::check: break;
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace {
@@ -106,4 +107,89 @@ TEST_CASE("exec --devices: what is refused, by name") {
   refused({"time", kernels, "--kernel", "one_shot", "--arg", "peers:x", "peers:x", "out:400", "i32:0",
            "i32:1", "i32:1", "i32:0", "i32:1"},
           "one device");
+}
+
+TEST_CASE(
+    "exec --devices: a manifest says how many launch it, with whose memory; narrower scopes are missed") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("inlay-sums-" + std::to_string(reinterpret_cast<std::uintptr_t>(&kernels)));
+  REQUIRE(inlay_command({"build", "all_reduce", "--devices", "3", "--dtype", "f32", "-o", folder.string()})
+              .exit == 0);
+  const std::string json = (folder / "all_reduce.json").string();
+  for (int r = 0; r < 3; ++r) {
+    std::vector<float> x(100);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(100 * r) + static_cast<float>(i);
+    std::ofstream(folder / ("x" + std::to_string(r))).write(reinterpret_cast<const char*>(x.data()), 400);
+  }
+  const std::string x = "x=in:" + (folder / "x{rank}").string();
+  const auto ran = inlay_command({"exec", json, "--size", "n=100", "--json", "--stress", "--buffer", x});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  const auto said = nlohmann::json::parse(ran.out);
+  CHECK(said.at("devices") == 3);
+  CHECK(said.at("findings").empty());
+  REQUIRE(said.at("outputs").size() == 3);
+  for (const auto& y : said.at("outputs"))
+    CHECK(y.at("values") == nlohmann::json({300, 303, 306, 309, 312, 315, 318, 321}));
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& why) {
+    std::vector<std::string> all = {"exec", json, "--size", "n=100"};
+    all.insert(all.end(), more.begin(), more.end());
+    const auto r = inlay_command(all);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, why));
+  };
+  refused({"--devices", "2"}, "was built for 3");
+  refused({"--size", "rank=1"}, "each of the 3 devices has its own");
+  refused({"--buffer", "x=zeros:396"}, "400 bytes, by the manifest");
+  const auto time = inlay_command({"time", json, "--size", "n=100"});
+  CHECK(time.exit == 2);
+  CHECK(says(time.err, "3 devices run it together"));
+
+  // The same code as assembly, and with one scope or place narrower.
+  std::ifstream in(folder / "all_reduce.s");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto run = [&](const std::string& assembly) {
+    const std::string file = (folder / "changed.s").string();
+    std::ofstream(file) << assembly;
+    std::vector<std::string> all = {"exec",
+                                    file,
+                                    "--devices",
+                                    "3",
+                                    "--block",
+                                    "256",
+                                    "--buffer",
+                                    x,
+                                    "signals=zeros:12",
+                                    "--max-instructions",
+                                    "100000",
+                                    "--arg"};
+    const auto manifest = nlohmann::json::parse(std::ifstream(json));
+    for (const auto& a : manifest.at("arguments")) {
+      const std::string name = a.at("name");
+      all.push_back(name == "y"      ? "out:400"
+                    : name == "n"    ? "i32:100"
+                    : name == "rank" ? "i32:{rank}"
+                                     : "peer:" + name.substr(0, name.size() - 2) + ":" + name.back());
+    }
+    return inlay_command(all);
+  };
+  const auto plain = run(text);
+  INFO(plain.out << plain.err);
+  CHECK(plain.exit == 0);
+  std::map<std::string, std::pair<int, int>>
+      narrower; // by mnemonic: how many, and how many of them are missed
+  for (std::size_t at = text.find(" sc0 sc1"); at != std::string::npos; at = text.find(" sc0 sc1", at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 2;
+    auto& [all, missed] = narrower[text.substr(line, text.find(' ', line) - line)];
+    ++all;
+    missed += run(text.substr(0, at) + " sc1" + text.substr(at + 8)).exit == 1;
+  }
+  // After the last loads of peers nothing is read: nothing is written back for it, and no cache cleared. Of the loads two are of what the
+  // device itself set last.
+  CHECK(narrower["buffer_wbl2"] == std::pair(2, 1));
+  CHECK(narrower["buffer_inv"] == std::pair(2, 1));
+  CHECK(narrower["global_store_dword"] == std::pair(2, 2));
+  CHECK(narrower["global_load_dword"] == std::pair(4, 2));
+  std::filesystem::remove_all(folder);
 }

@@ -1154,6 +1154,9 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"concat", "movement"},
                                                    {"conv2d", "convolution"},
                                                    {"causal_conv1d", "convolution"},
+                                                   {"all_reduce", "communication"},
+                                                   {"all_reduce_rmsnorm", "communication"},
+                                                   {"reduce_scatter", "communication"},
                                                    {"scatter_add", "movement"}};
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {

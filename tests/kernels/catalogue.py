@@ -105,6 +105,11 @@ def rows():
     add("vector_add", "", "--n 1001", "--n 67108864", lambda s: 67108864 * 12, types=(None,))
     add("dropout", "", "--n 1000", "--n 67108864", lambda s: 67108864 * 2 * s, types=all_types)
     add("cumsum", small="--n 48 --m 520", types=all_types)
+    for kernel in ("all_reduce", "reduce_scatter"):
+        for devices in (2, 4, 8):
+            add(kernel, f"--devices {devices}", "--n 10008", types=("bf16", "f32") if devices == 4 else ("bf16",))
+        if kernel == "all_reduce":
+            add("all_reduce_rmsnorm", "--devices 8", "--m 5 --n 1000", types=all_types)
     add("transpose", "", "--b 2 --m 72 --n 136", "--b 1 --m 8192 --n 8192", lambda s: 8192 * 8192 * 2 * s, types=all_types)
     add("transpose", "--vector 1", "--b 2 --m 67 --n 131", "--b 1 --m 8191 --n 8191", lambda s: 8191 * 8191 * 2 * s)
     add("swap_axes", "", "--b 2 --s 33 --h 5", "--b 8 --s 4096 --h 32", lambda s: 8 * 4096 * 32 * 128 * 2 * s, types=all_types)

@@ -496,6 +496,11 @@ private:
     std::vector<Stored> stored,
         released; ///< what is there, and what others see of it from the next ticket on
     bool acquired = false;
+    // Of peers: whether it knows that they have begun, its loads that are under way, after how many barriers it told all devices that there
+    // are none, and how many meetings its last load of them has not had.
+    bool knows_peers = false;
+    int peer_loads = 0, told_peers = -1;
+    bool owes_meeting = false;
     std::deque<std::function<void()>> vm, lgkm;
   };
 
@@ -564,6 +569,7 @@ private:
   void workgroup(const std::vector<std::int64_t>& id) {
     lds_.clear();
     waited_.clear(), passed_.clear(), own_.clear();
+    met_ = -1;
     origin_of_ = nullptr;
     tiles_.clear();
     std::vector<Step> steps, upper;         // of the lower half of the waves, and of the upper one
@@ -598,6 +604,8 @@ private:
       if (ready.empty()) {
         for (const Wave& w : all)
           if (w.barriers != all[0].barriers) throw Wrong("a barrier that some waves do not come to");
+        for (const Wave& w : all)
+          if (w.owes_meeting) throw Wrong("a launch ends while its memory is read by another device");
         return;
       }
       if (mode_ == 2 || random_() % 8 == 0 || std::find(ready.begin(), ready.end(), current) == ready.end())
@@ -727,7 +735,25 @@ private:
       w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
       for (const auto& x : w.stored) own_[{x.tensor, x.at}] = {x.value, w.number, w.barriers};
       w.stored.clear();
+      if (i.system && w.peer_loads == 0) w.told_peers = w.barriers;
       return;
+    case InstKind::meet: { // on every device at the same place, this one's; work-items of the first wave
+      if (w.number != 0) return;
+      std::vector<std::int64_t> mine;
+      for (const GridAxis& g : p_.grid()) mine.push_back(number(g.symbol));
+      mine.push_back(number(p_.together().rank));
+      for (int l = 0; l < lanes(); ++l)
+        if (coordinate(i, s, first + l, 0) != mine || i.access.tensor != p_.together().flags.at(0))
+          throw Wrong("a flag of another workgroup or device");
+      for (Wave& other : *waves_) {
+        if (other.told_peers < 0 || other.told_peers >= w.barriers)
+          throw Wrong("a device is told that it may go on before all waves are through");
+        other.owes_meeting = false;
+        other.told_peers = -1;
+      }
+      met_ = w.barriers;
+      return;
+    }
     case InstKind::ticket: {
       auto* v = &reg(w, i.def, s);
       const Ticket& k = p_.tickets()[static_cast<std::size_t>(i.ticket)];
@@ -770,6 +796,11 @@ private:
       return;
     }
     case InstKind::acquire:
+      if (i.system) {
+        if (met_ < 0 || met_ >= w.barriers) throw Wrong("a wave goes on before the devices have met");
+        w.knows_peers = true;
+        return;
+      }
       if (i.turn >= 0) {
         const auto waited = waited_.find(i.turn);
         if (waited == waited_.end() || waited->second >= w.barriers)
@@ -793,6 +824,11 @@ private:
       const Tensor& t = p_.tensor(i.access.tensor);
       auto* v = &reg(w, i.def, s);
       const Memory* m = &memory_[t.memory()];
+      const bool of_peer = p_.tensor(t.memory()).device >= 0;
+      if (of_peer) {
+        if (!w.knows_peers) throw Wrong(t.name + ": read before its device has begun");
+        ++w.peer_loads, w.told_peers = -1, w.owes_meeting = true;
+      }
       std::vector<std::pair<std::int64_t, double>> from;
       for (int l = 0; l < lanes(); ++l)
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
@@ -815,7 +851,9 @@ private:
           from.emplace_back(n, seen);
           at(*v, i.def, l, static_cast<int>(e)) = nan;
         }
-      const auto land = [this, v, m, from, number = w.number, &i] { // what another wave has written by then
+      const auto land = [this, v, m, from, number = w.number, &i, &w,
+                         of_peer] { // what another wave has written by then
+        w.peer_loads -= of_peer;
         for (int l = 0; l < lanes(); ++l)
           for (int e = 0; e < i.def.count; ++e) {
             const auto& [n, read] = from[static_cast<std::size_t>(l * i.def.count + e)];
@@ -1028,7 +1066,8 @@ private:
   std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t>
       counters_;                      ///< of tickets and turns, by group
   std::vector<std::int64_t> tickets_; ///< the workgroup's numbers
-  const std::vector<Wave>* waves_ = nullptr;
+  std::vector<Wave>* waves_ = nullptr;
+  int met_ = -1;              ///< the devices: after how many barriers
   int draws_ = 0;             ///< of the workgroup, of one ticket
   std::map<int, int> waited_; ///< turns of the workgroup: after how many barriers it waited
   std::set<int> passed_;      ///< turns

@@ -57,8 +57,11 @@ enum class InstKind : std::uint8_t {
   ticket,
   await,  ///< the work-item that is not idle waits until its group's word is the workgroup's number
   signal, ///< its group's word = that number + 1, and after the last 0
+  /// Work-items 0 to count - 1 (Program::together) each count this workgroup's flag on in the memory of their device, and wait for that
+  /// device's flag here.
+  meet,
   /// What was released before a number was drawn, and the ticket's symbol = use, the same in all lanes; or before a turn was
-  /// signalled that was waited for: it is there.
+  /// signalled that was waited for: it is there. Or before devices met.
   acquire,
   check ///< the launch ends where a use is 0
 };
@@ -119,6 +122,7 @@ struct Inst {
   int lane_mask = 0;
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
   int turn = -1;            ///< await, signal, acquire: of Program::turns
+  bool system = false;      ///< release, acquire: for all devices, not for this one's workgroups alone
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   Waves waves;              ///< that run it: a role's

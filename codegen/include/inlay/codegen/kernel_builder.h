@@ -63,6 +63,7 @@ struct Value {
 struct Argument {
   std::string name;
   Type type;
+  bool alone = true; ///< of pointers: nobody else writes what is read through it while the kernel runs
 };
 
 struct LaunchBounds {
@@ -255,8 +256,9 @@ public:
 
   /// @name Order between work-items and instructions
   /// @{
-  /// What this wave stored before is seen by every work-item of the device that acquires it after an atomic which comes later.
-  void release();
+  /// What this wave stored before is seen by every work-item of the device, or of all (`system`), that acquires it after an atomic which
+  /// comes later.
+  void release(bool system = false);
   /// Counts an i32 in memory on, and from `last` back to 0: gives what it was. At device scope; orders nothing by itself.
   Value count_on(Value pointer, Value last);
   /// Waits until an i32 in memory is `wanted`, which another workgroup stores there. At device scope; orders nothing by itself.
@@ -264,7 +266,10 @@ public:
   /// An i32 to memory, for those that wait for it. Likewise.
   void atomic_store(Value pointer, Value value);
   /// What was released before the atomics that this wave has seen the results of is seen by what follows.
-  void acquire();
+  void acquire(bool system = false);
+  /// Of devices that meet, at system scope: the i32 at `there`, in a peer's memory, becomes one more than that at `mine`, which this
+  /// workgroup alone sets; then waits until that at `here`, the peer's, is not behind it (it counts around). Orders nothing by itself.
+  void meet(Value mine, Value there, Value here);
   void barrier(); ///< all LDS accesses of the workgroup before it are visible after it
   /// s_waitcnt: at most that many accesses to memory (`vm`) and to LDS (`lgkm`) stay under way; -1 says nothing.
   void wait(int vm, int lgkm);

@@ -232,6 +232,16 @@ struct Turn {
   int axis = 0; ///< of the grid
 };
 
+/// Several devices run the program together, each a launch of its own, of as many workgroups. At a meeting the workgroups of one
+/// number, one on each device, wait for one another. Outside of loops and branches.
+struct MeetOp {};
+struct Devices {
+  int count = 0;          ///< 0: one, by itself
+  Sym rank{};             ///< this one's number, from 0: a size of the launch
+  std::string name;       ///< of the flags; empty before the first meeting
+  std::vector<int> flags; ///< tensors, one a device: [workgroup, .., device], how often it was there
+};
+
 /// The launch ends where an element of the fragment, i32, is 0.
 struct CheckOp {
   int of = -1;
@@ -260,7 +270,7 @@ struct Entry {
 
 struct Op {
   using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
-                            AwaitOp, SignalOp, CheckOp>;
+                            AwaitOp, SignalOp, MeetOp, CheckOp>;
   What what;
   std::source_location where;
 };
@@ -339,6 +349,19 @@ public:
   /// an axis without digits.
   Tensor window(const std::string& name, const Tensor& of, std::vector<WindowAxis> axes,
                 std::vector<Sym> origin);
+  /// `count` devices run the program together, each a launch of its own with the same sizes but its `rank`, 0 to count - 1, the size
+  /// that this gives. Errors: CodegenError for less than 2 or more than 64, twice, and where the target's stores have no scope (gfx90a).
+  Sym devices(int count);
+  /// An input of every device, in the memory of each: `name_0` to `name_(count - 1)`, arguments of all of them in the same order. They may be
+  /// loaded between two meetings. What the devices compute in common is what none of their specifications has `rank` in:
+  ///
+  ///     const Sym rank = k.devices(4);
+  ///     const std::vector<Tensor> x = k.peers("x", bf16, {n});
+  ///     k.computes(y, [&](const auto& c) { return k(x[0], {c[0]}) + k(x[1], {c[0]}) + k(x[2], {c[0]}) + k(x[3], {c[0]}); });
+  ///
+  /// Errors: CodegenError before `devices`.
+  std::vector<Tensor> peers(const std::string& name, Element element, std::vector<Sym> shape,
+                            std::optional<SymLayout> place = {});
   /// An input whose tiles are loaded by addresses of 64 bits in each lane, however far apart their rows or the tiles of two trips are. Where
   /// offsets into it fit 31 bits, a descriptor is faster: no masks, and transfers. Rows that a table names (`through`) need no word:
   /// they are loaded so wherever the tensor may have 2 GiB. Errors: CodegenError for an output, a tile in LDS, elements below 8 bits.
@@ -467,6 +490,14 @@ public:
   void await(const std::string& name, Sym number, Where where = Where::current());
   /// Passes the turn on. What this workgroup stored so far is there for those that wait. Requires: `await`, before.
   void signal(const std::string& name, Where where = Where::current());
+  /// Waits until the workgroup of this number is here on all devices, and then until all work-items of this one know. What a device's
+  /// stream did before the launch is there for those that meet it, and what they loaded before they came here may be overwritten
+  /// afterwards: so a launch meets before its first load of a peer and after its last. `name` is the argument that holds the flags of each
+  /// device, `name_0` to `name_(count - 1)`: i32, as many on all devices as one launch left there, and 0 before the first one. The devices'
+  /// launches end however few workgroups run at a time, as each waits only for those of its own number (it is a condition of the launch that they
+  /// begin in the order of their numbers on every device). Errors: CodegenError inside a loop, a branch or a role, before `devices`, before
+  /// the grid is complete, for another name than before.
+  void meet(const std::string& name, Where where = Where::current());
   /// Ends the launch (s_trap) where body(from...) is 0 for an element: an assertion of the running kernel. The body is an integer, or a
   /// number that is taken toward zero: `k.check({x}, [&](auto& v) { return select(v[0], k.constant(0), k.constant(1), k.constant(0)); },
   /// "x is not negative")`. On the emulator the launch throws with the text, the line, the workgroup, the wave and the lane; HIP ends
@@ -509,6 +540,7 @@ public:
   [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
   [[nodiscard]] const std::vector<Turn>& turns() const { return turns_; }
   [[nodiscard]] const std::vector<Assertion>& assertions() const { return assertions_; }
+  [[nodiscard]] const Devices& together() const { return devices_; }
   [[nodiscard]] const GridAxis& axis(int number) const;
   /// How many workgroups there are along an axis of the grid.
   [[nodiscard]] Sym count(int axis) const;
@@ -578,6 +610,7 @@ private:
   std::vector<Ticket> tickets_;
   std::vector<Turn> turns_;
   std::vector<Assertion> assertions_;
+  Devices devices_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
   std::vector<int> exact_; ///< fragments as inputs have them: not rounded

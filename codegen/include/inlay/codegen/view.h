@@ -56,6 +56,7 @@ struct Tensor {
   bool output = false;
   bool in_place = false; ///< an output that is read before it is written
   bool far = false;      ///< loaded by addresses of 64 bits (Program::far)
+  int device = -1; ///< of several, in whose memory it is (Program::peers, Program::meet); -1: this one's
   /// Paged: the tensors that hold its pages, [page, slot, ...], and the numbers of the pages, [..., position / slots].
   int cache = -1, table = -1;
   /// Window: the tensor that it looks at, the shape of that, and where: seen(c) = look_origin + sum of step * digit.

@@ -75,10 +75,14 @@ struct LaunchContract {
     std::string name;
     bool output = false;
     SizeFormula bits;
+    int device = -1; ///< of several, in whose memory it is; -1: each has its own
     [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
   };
   std::string kernel;
   int threads = 256;
+  /// So many launch it together (Program::devices), each with its number as the size `rank`.
+  int devices = 1;
+  std::size_t rank = 0;
   std::vector<Size> sizes;
   std::vector<Axis> grid;
   /// That many workgroups along x, and no others, share out the tiles of `grid` and of `summed` trip by trip (codegen::Shares); 0: none do.
@@ -95,6 +99,8 @@ struct LaunchContract {
   /// The launch for these sizes, in order; its grid is 0 x 0 x 0, and launching it does nothing, where a size of 0 leaves every output
   /// without elements. Errors: std::invalid_argument naming the size, its value and what would do.
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
+  /// The same launch on another of the devices.
+  [[nodiscard]] LaunchPlan of_device(LaunchPlan plan, int number) const;
   /// Some size is 0, none below, and no output has an element.
   [[nodiscard]] bool nothing_to_write(const std::vector<std::int64_t>& values) const;
   /// Every output lies apart from all other buffers: what a kernel reads is what was there before it.

@@ -34,14 +34,39 @@ public:
   /// The same with a plan that was made before, `buffers` being what its arguments refer to.
   void launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,
               runtime::Stream stream = runtime::Stream::standard);
+  /// On all devices of the contract at once, each with its rank and with what `buffers` has for it (LaunchContract::devices).
+  /// Errors: std::invalid_argument on hardware, where each device is launched by itself (`inlay exec --devices --device hip`).
+  void launch_on_devices(const LaunchPlan& plan, const std::vector<std::vector<std::uint64_t>>& buffers);
 
 private:
+  [[nodiscard]] std::vector<std::uint8_t> arguments_of(const LaunchPlan& plan,
+                                                       const std::vector<std::uint64_t>& buffers) const;
   runtime::Device& device_;
   LaunchContract contract_;
   runtime::CodeObject object_;
   std::string name_;
   runtime::Module module_;
   runtime::Function function_;
+};
+
+/// Buffers on a device, and of several that launch together on each of them: those of peers (LaunchContract::Buffer::device) once, the
+/// others one for each. Goes with the device.
+class PlacedBuffers {
+public:
+  /// `data`: what each holds at the start, in the order of the contract.
+  PlacedBuffers(runtime::Device& device, const LaunchContract& contract,
+                const std::vector<std::span<const std::byte>>& data);
+  /// By device, then by buffer.
+  [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& addresses() const { return addresses_; }
+  /// What they hold, in that order; those that are not wanted empty.
+  [[nodiscard]] std::vector<Bytes> read(const std::function<bool(std::size_t buffer)>& wanted) const;
+  void write(std::span<const Bytes> all);
+
+private:
+  runtime::Device& device_;
+  std::vector<runtime::Buffer> buffers_;
+  std::vector<std::size_t> bytes_;
+  std::vector<std::vector<std::uint64_t>> addresses_;
 };
 
 /// What the emulator's sanitizers found in a launch, notes left out; the message has the first ones, each with its source line.
@@ -54,7 +79,8 @@ struct FindingsError : std::runtime_error {
 /// EmulatorDevice::last_launch.
 enum class OnFinding : std::uint8_t { fail, keep };
 
-/// Copies `buffers` in, launches once, waits, and hands out what all of them hold afterwards.
+/// Copies `buffers` in, launches once, waits, and hands out what all of them hold afterwards: of several devices that launch together
+/// those of device 0, then those of device 1 and so on.
 /// Errors: std::invalid_argument for a buffer that is smaller than the sizes ask for, with its name and both numbers of bytes;
 /// FindingsError; those of LoadedKernel.
 [[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,

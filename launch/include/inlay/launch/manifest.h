@@ -34,10 +34,14 @@ struct Argument {
   /// some is read or kept.
   enum class Before : std::uint8_t { anything, zeros, data };
   Before before = Before::anything;
-  Formula bytes;    ///< of buffers: how many it needs
+  Formula bytes; ///< of buffers: how many it needs
+  std::optional<std::uint32_t>
+      device;       ///< of buffers: that device's buffer of the name before `_device`; none: this one's
   std::string file; ///< of buffers: what it holds before the launch, relative to the manifest; empty: nothing
   std::uint64_t file_offset = 0;   ///< where in the file's buffer the pointer points to
   std::vector<std::uint8_t> value; ///< of values: their bytes; of sizes: empty, an i32 or i64 by `type`
+  /// `x` of `x_2`, the buffer of device 2: what each device calls its own.
+  [[nodiscard]] std::string of_all() const;
   bool operator==(const Argument&) const = default;
 };
 
@@ -68,6 +72,8 @@ struct Manifest {
   std::array<std::uint32_t, 3> block = {1, 1, 1};                           ///< work-items of one
   std::uint32_t lds = 0;                                                    ///< bytes of dynamic LDS
   std::vector<Limit> limits;
+  std::uint32_t devices = 1;  ///< that launch it together
+  std::string rank;           ///< then: the size that is the device's number, from 0
   bool outputs_apart = false; ///< no output may share memory with another buffer
   bool operator==(const Manifest&) const = default;
 

@@ -1937,6 +1937,7 @@ void Sides::symbolic() {
   }
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
     const auto d = values_->datum(w);
+    if (flow_->terms().kind(w) != TermKind::datum) return values_->truncated(w);
     if (!d || d->format != Element::i32 || d->numbers.size() != 1) return std::nullopt;
     return d->numbers[0];
   };
@@ -2045,6 +2046,7 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
       continue;
     }
     const auto trips = evaluate(r.trips, s.symbols).value();
+    if (trips > 64) return; // too long to be gone through; another launch tells
     run.run(r.prologue, r, 0, Sym(0), chosen);
     for (std::int64_t j = 0; j + 1 < trips; ++j) run.run(r.body, r, static_cast<int>(j), Sym(j), chosen);
     run.run(r.epilogue, r, static_cast<int>(trips - 1), Sym(trips - 1), chosen);

@@ -624,7 +624,7 @@ void CodeRun::map(const Inst& i, int number) {
         const auto count = code_.registers[static_cast<std::size_t>(r.id)].count;
         x[k] = (*from[k * n + e])[static_cast<std::size_t>(th * count + r.first)];
       }
-      out[static_cast<std::size_t>(th) * n + e] = map_value(i, i.map, x, th, static_cast<int>(e));
+      out[static_cast<std::size_t>(th) * n + e] = map_value({i, x, th, static_cast<int>(e)}, i.map);
     }
   const Element format = code_.registers[static_cast<std::size_t>(i.def.id)].element;
   if (concrete())
@@ -659,23 +659,21 @@ const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int eleme
   return all[static_cast<std::size_t>(thread) * i.position.size() + static_cast<std::size_t>(element)];
 }
 
-Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operands, int thread, int element) {
+Number CodeRun::map_value(const MapAt& m, Expr e) {
   const ExprNode& n = e.node();
-  const auto arg = [&](std::size_t k) {
-    return map_value(i, {e.arena, n.args[k]}, operands, thread, element);
-  };
+  const auto arg = [&](std::size_t k) { return map_value(m, {e.arena, n.args[k]}); };
   Arithmetic& do_ = *arithmetic;
   const auto f32 = [&](double x) { return constant_of_f32(do_, x); };
   switch (n.fn) {
   case Fn::constant: return f32(n.value);
   case Fn::number: {
-    const Sym s = now(substitute(n.sym, positions(i, thread, element)));
+    const Sym s = now(substitute(n.sym, positions(m.inst, m.thread, m.element)));
     if (const auto c = s.constant()) return do_.constant(static_cast<double>(c->value()));
     return apply(Function::number, stable_hash(s));
   }
-  case Fn::parameter: return operands[static_cast<std::size_t>(n.tensor)];
+  case Fn::parameter: return m.operands[static_cast<std::size_t>(n.tensor)];
   case Fn::inside: {
-    const Position& at = positions(i, thread, element);
+    const Position& at = positions(m.inst, m.thread, m.element);
     Formulas::Condition c;
     formulas->require(c, now(substitute(n.index[1] - n.index[0], at) - Sym(1)));
     if (concrete()) return c.never ? f32(n.value) : arg(0);
@@ -687,7 +685,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   case Fn::select: return do_.choice(arg(0), arg(1), arg(2), arg(3));
   default: break;
   }
-  if (n.fn >= Fn::nearest) throw NotFollowed{"integers modulo 2^32 in a map"};
+  if (n.fn >= Fn::nearest) return map_integer(m, e);
   if (!n.args.empty())
     if (const auto v = function_number(n.fn, n.value, arg(0), n.args.size() > 1 ? arg(1) : Number{0}, do_))
       return *v;

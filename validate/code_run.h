@@ -178,8 +178,26 @@ private:
   // What an element's position is, by its symbols.
   using Position = std::vector<std::pair<AtomId, Sym>>;
   const Position& positions(const codegen::Inst& i, int thread, int element);
-  Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
-                   int element);
+  /// One element that a map makes.
+  struct MapAt {
+    const codegen::Inst& inst;
+    std::span<const Number> operands;
+    int thread = 0, element = 0;
+  };
+  Number map_value(const MapAt& at, codegen::Expr e);
+  // Integers of a map (code_integers.cpp).
+  Number map_integer(const MapAt& at, codegen::Expr e);
+  /// A formula that is congruent to it modulo 2^32.
+  Sym integer(const MapAt& at, codegen::Expr e);
+  /// As a number with a sign.
+  Number signed_value(const MapAt& at, codegen::Expr e);
+  /// 1 where it is not 0, else 0.
+  Number truth(const MapAt& at, codegen::Expr e);
+  /// In [0, 2^32), or of another expression its value; NaN where that is not sure.
+  double integer_at_sizes(const MapAt& at, codegen::Expr e);
+  /// The symbol of an element of memory, or of what was truncated.
+  Sym symbol_of(Number value);
+  std::map<Sym, Number> integers_; ///< of such symbols
 
   const codegen::Code& code_;
   const codegen::Program& p_;

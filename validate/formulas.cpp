@@ -370,6 +370,7 @@ std::optional<Sym> Formulas::compute(Word w) {
     if (at == symbols_.end()) return std::nullopt;
     return at->second;
   }
+  case TermKind::function:
   case TermKind::datum: {
     const auto v = value_of_datum ? value_of_datum(w) : std::nullopt;
     return v ? std::optional<Sym>(element(*v)) : std::nullopt;
@@ -457,6 +458,7 @@ std::optional<Sym> Formulas::compute(Word w) {
     }
     return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
   case TermKind::select: {
+    if (const auto v = value_of_datum ? value_of_datum(w) : std::nullopt) return element(*v);
     if (const auto q = quotients_ ? quotients_->read(w) : std::nullopt) {
       const auto x = number(q->dividend), y = number(q->divisor);
       if (x && y && decide(false, Sym(1), *y, contract_) == Truth::yes)
@@ -521,6 +523,15 @@ void Formulas::require(Condition& c, Sym d) {
   c.all.push_back(d);
   std::sort(c.all.begin(), c.all.end());
   c.all.erase(std::unique(c.all.begin(), c.all.end()), c.all.end());
+}
+
+Sym Formulas::reduced(Sym s) {
+  const auto signed_32 = [](Int v) {
+    return Int(static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(v.value()))));
+  };
+  Sym out(signed_32(s.constant_term()));
+  for (const Term& t : s.terms()) out += s.context()->product(signed_32(t.coefficient), t.factors());
+  return out;
 }
 
 namespace {
@@ -660,7 +671,8 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     }
     return out;
   }
-  if (kind != TermKind::less_signed && kind != TermKind::less_unsigned) return std::nullopt;
+  const bool borrows = kind == TermKind::borrow && !t_.is_wide(t_.children(c)[0]);
+  if (kind != TermKind::less_signed && kind != TermKind::less_unsigned && !borrows) return std::nullopt;
   const Word x = t_.children(c)[0], y = t_.children(c)[1];
   const bool is_signed = kind == TermKind::less_signed;
   const auto get = [&](Word w) -> std::optional<Sym> {

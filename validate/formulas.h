@@ -52,6 +52,10 @@ public:
   [[nodiscard]] std::optional<Sym> signed_number(Word word) {
     return in_range(of(word), -0x80000000LL, 0x7fffffffLL);
   }
+  [[nodiscard]] std::optional<Sym> as_signed(Sym s) { return in_range(s, -0x80000000LL, 0x7fffffffLL); }
+  [[nodiscard]] std::optional<Sym> as_unsigned(Sym s) { return in_range(s, 0, 0xffffffffLL); }
+  /// Congruent modulo 2^32, with coefficients in [-2^31, 2^31).
+  [[nodiscard]] static Sym reduced(Sym s);
   /// Conjunction of conditions d >= 0 in normal form; nothing when there is none. An empty one always holds.
   struct Condition {
     std::vector<Sym> all; ///< sorted
@@ -100,7 +104,7 @@ public:
     const auto v = value_of_datum ? value_of_datum(word) : std::nullopt;
     return v && not_negative_.contains(*v);
   }
-  /// The element's value that a word is, for words of memory.
+  /// The element's value that a word is, for words of memory and numbers that were truncated.
   std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.
   void name(Word symbol, Sym meaning) { named_[symbol] = meaning; }

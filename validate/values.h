@@ -69,7 +69,8 @@ enum class Function : std::uint8_t {
   fresh,
   sine,
   cosine,
-  at_least
+  at_least,
+  truncated
 };
 constexpr Number apply(Function f, Number x) { return random_of(0x10000U + static_cast<unsigned>(f), x); }
 

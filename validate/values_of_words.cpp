@@ -15,6 +15,12 @@ namespace {
 using runtime::isa::Instruction;
 using runtime::isa::Select;
 
+bool is_plain(const Instruction& i) {
+  return !i.modifiers.clamp && i.modifiers.omod == 0 && i.form != runtime::isa::Form::sdwa &&
+         i.form != runtime::isa::Form::dpp &&
+         std::none_of(i.operands.begin(), i.operands.end(), [](const auto& o) { return o.neg || o.abs; });
+}
+
 } // namespace
 
 double ValuesOfWords::real_of_bits(Element format, std::uint32_t bits) {
@@ -115,6 +121,66 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
   return done[key] = v;
 }
 
+std::optional<bool> ValuesOfWords::compares(Word c, Word x, float bound, float at) const {
+  bool holds = true;
+  for (; t_.kind(c) == TermKind::invert; c = t_.children(c)[0]) holds = !holds;
+  if (t_.kind(c) == TermKind::bit) c = t_.children(c)[0];
+  if (t_.kind(c) != TermKind::function || t_.children(c).size() != 2) return std::nullopt;
+  const Instruction& i = flow_.instruction(t_.raw(c) & 0xffffffffU);
+  if (!i.mnemonic.starts_with("v_cmp_") || !i.mnemonic.ends_with("_f32") || !is_plain(i)) return std::nullopt;
+  const std::size_t of_x = t_.children(c)[0] == x ? 0 : 1;
+  if (t_.children(c)[of_x] != x || t_.value(t_.children(c)[1 - of_x]) != std::bit_cast<std::uint32_t>(bound))
+    return std::nullopt;
+  const float a = of_x == 0 ? at : bound, b = of_x == 0 ? bound : at;
+  const std::string_view n = std::string_view(i.mnemonic).substr(6, i.mnemonic.size() - 10);
+  if (n == "lt" || n == "nlt") return (a < b) == ((n == "lt") == holds);
+  if (n == "le" || n == "nle") return (a <= b) == ((n == "le") == holds);
+  if (n == "gt" || n == "ngt") return (a > b) == ((n == "gt") == holds);
+  if (n == "ge" || n == "nge") return (a >= b) == ((n == "ge") == holds);
+  return std::nullopt;
+}
+
+std::optional<Word> ValuesOfWords::conversion(Word w) const {
+  Word inner = w;
+  const auto constant_child = [&](Word s) -> std::size_t { return t_.value(t_.children(s)[1]) ? 1 : 2; };
+  while (t_.kind(inner) == TermKind::select) {
+    const std::size_t k = constant_child(inner);
+    if (!t_.value(t_.children(inner)[k])) return std::nullopt;
+    inner = t_.children(inner)[3 - k];
+  }
+  if (t_.kind(inner) != TermKind::function ||
+      flow_.instruction(t_.raw(inner) & 0xffffffffU).mnemonic != "v_cvt_i32_f32" ||
+      !is_plain(flow_.instruction(t_.raw(inner) & 0xffffffffU)))
+    return std::nullopt;
+  const Word x = t_.children(inner)[0];
+  bool may_be_nan = true;
+  for (; w != inner; w = t_.children(w)[3 - constant_child(w)]) {
+    const std::size_t k = constant_child(w);
+    const Word c = t_.children(w)[0];
+    const auto value = static_cast<std::uint32_t>(*t_.value(t_.children(w)[k]));
+    const bool replaces = k == 1; // where the condition holds
+    if (value == 0) {
+      if (says_nan(c, x) != replaces) return std::nullopt;
+      may_be_nan = false;
+      continue;
+    }
+    if (value != 0x7fffffffU && value != 0x80000000U) return std::nullopt;
+    // Beyond the last number below 2^31, or below -2^31; on the other side not, and not for NaN.
+    const float end = value == 0x80000000U ? -0x1p31F : 2147483520.0F,
+                beyond = std::nextafter(end, value == 0x80000000U ? -INFINITY : INFINITY);
+    const auto is = [&](float at) { return compares(c, x, end, at); };
+    if (is(beyond) != replaces || is(end) != !replaces || is(std::nextafter(end, 0.0F)) != !replaces ||
+        (may_be_nan && is(NAN) != !replaces))
+      return std::nullopt;
+  }
+  return inner;
+}
+
+std::optional<Number> ValuesOfWords::truncated(Word w) {
+  const auto of = conversion(w);
+  return of ? read(*of, Element::i32, 0) : std::nullopt;
+}
+
 std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned index) {
   const int width = bits(format);
   if (const auto v = t_.value(w)) {
@@ -143,6 +209,7 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
     return read(w, Element::f32, 0);
   case TermKind::select: {
     if (width == 8) break;
+    if (const auto of = format == Element::i32 ? conversion(w) : std::nullopt) return read(*of, format, 0);
     if (const auto x = format == Element::f32 ? with_any_nan(w) : std::nullopt)
       return read(*x, Element::f32, 0);
     if (format == Element::bf16 && index == 0)
@@ -179,8 +246,10 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   }
   if (format == Element::i8 && index == 0) return rounded_to_i8(w);
   // An integer in a register as a whole.
-  if (width == 32 && format == Element::i32)
+  if (width == 32 && format == Element::i32) {
     if (const auto s = formulas_.signed_number(w)) return number_of(*s);
+    if (const auto s = formulas_.of(w)) return number_of(Formulas::reduced(*s));
+  }
   return std::nullopt;
 }
 
@@ -466,7 +535,12 @@ std::optional<Word> ValuesOfWords::rounded_from(Word sum) const {
     return t_.parts(sum)[0].atom;
   if (t_.kind(sum) != TermKind::linear || t_.raw(sum) != 0x7fff) return std::nullopt;
   const std::vector<TermPart> parts(t_.parts(sum).begin(), t_.parts(sum).end());
-  if (parts.size() != 2 || parts[0].coefficient != 1 || parts[1].coefficient != 1) return std::nullopt;
+  if (parts.size() != 2) return std::nullopt;
+  for (unsigned k = 0; k < 2; ++k) // a bf16 that was widened and is rounded again
+    if (parts[k].coefficient == 65536 && parts[1 - k].coefficient == 1 &&
+        parts[1 - k].atom == t_.bit_and(parts[k].atom, t_.constant(1)))
+      return t_.shl(parts[k].atom, t_.constant(16));
+  if (parts[0].coefficient != 1 || parts[1].coefficient != 1) return std::nullopt;
   for (unsigned k = 0; k < 2; ++k)
     if (parts[1 - k].atom == t_.bit_and(t_.shr(parts[k].atom, t_.constant(16)), t_.constant(1)))
       return parts[k].atom;
@@ -489,11 +563,6 @@ std::optional<Number> ValuesOfWords::rounded_to_low_bf16(Word select) {
 
 namespace {
 /// Neither signs nor clamps: what is read is what the registers hold.
-bool is_plain(const Instruction& i) {
-  return !i.modifiers.clamp && i.modifiers.omod == 0 && i.form != runtime::isa::Form::sdwa &&
-         i.form != runtime::isa::Form::dpp &&
-         std::none_of(i.operands.begin(), i.operands.end(), [](const auto& o) { return o.neg || o.abs; });
-}
 } // namespace
 
 std::optional<Number> ValuesOfWords::shifted_power(Word power, Word count) {
@@ -603,6 +672,18 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto x = rounded_from(a[1 - k]);
       if (x && says_nan(a[2], *x) == (k == 1)) return read(*x, Element::f32, 0);
     }
+  // A choice of two halves.
+  if (sdwa && n == "v_cndmask_b32" && a.size() == 3 && bits(format) == 16 && index == 0 && !m.clamp) {
+    std::array<std::optional<Number>, 2> of;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Select s = k == 0 ? m.src0_sel : m.src1_sel;
+      const auto* o = operand(k);
+      if ((s != Select::word0 && s != Select::word1 && s != Select::dword) || o == nullptr || o->sext)
+        return std::nullopt;
+      of[k] = modified(k, read(a[k], format, s == Select::word1 ? 1 : 0));
+    }
+    return chosen(a[2], of[1], of[0]);
+  }
   const bool one_byte = n == "v_cvt_f32_fp8" || n == "v_cvt_f32_bf8",
              two_bytes = n == "v_cvt_pk_f32_fp8" || n == "v_cvt_pk_f32_bf8";
   if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32" && !one_byte && !two_bytes) return std::nullopt;
@@ -743,6 +824,10 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       }
     }
     return std::nullopt;
+  }
+  if (format == Element::i32 && n == "v_cvt_i32_f32" && !sdwa) {
+    const auto x = f32(0);
+    return x ? std::optional(apply(Function::truncated, *x)) : x;
   }
   if (bits(format) == 16) {
     const bool to_f16 = format == Element::f16;

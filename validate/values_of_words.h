@@ -45,6 +45,8 @@ public:
   }
   /// Element number `index` of a word in that format.
   [[nodiscard]] std::optional<Number> read(Word word, Element format, unsigned index);
+  /// x as v_cvt_i32_f32 makes it an integer, where the word is that.
+  [[nodiscard]] std::optional<Number> truncated(Word word);
   /// 1 where the condition holds, else 0, as a number that no size is known for.
   [[nodiscard]] static Number of(const Formulas::Condition& condition);
   [[nodiscard]] static Number of(Sym at_least_0) {
@@ -100,6 +102,11 @@ private:
   std::optional<Number> rounded_to_bf16(Word word);
   [[nodiscard]] std::optional<Word> rounded_from(Word sum) const;
   std::optional<Number> rounded_to_low_bf16(Word select);
+  /// The word of v_cvt_i32_f32 that a word is: itself, or one that is replaced by 0 for NaN and by the ends of i32 beyond them, which
+  /// it is there anyway.
+  [[nodiscard]] std::optional<Word> conversion(Word word) const;
+  /// Whether a comparison of x with the constant `bound` holds where x is `at`; nothing when it is none.
+  [[nodiscard]] std::optional<bool> compares(Word condition, Word x, float bound, float at) const;
   [[nodiscard]] std::optional<bool> says_nan(Word condition, Word x) const;
   [[nodiscard]] std::optional<Word> with_any_nan(Word select) const;
 

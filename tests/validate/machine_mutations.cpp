@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -118,8 +118,38 @@ std::vector<Subject> subjects(const std::string& more) {
       {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"renormalise", "no"}}, counts},
       {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}, short_row}};
   if (more == "choices") return choices; // by comparison of what has been loaded
-  if (more == "windows") {               // of more and of less than the array, and taps
-    std::vector<kernels::Flags> pixels;  // channels are of the build
+  if (more == "integers") {
+    std::vector<kernels::Flags> joined, entries;
+    for (const auto& [r, a, b] : std::vector<std::array<int, 3>>{{1, 8, 8},
+                                                                 {2, 16, 504},
+                                                                 {3, 256, 512},
+                                                                 {1, 2040, 8},
+                                                                 {2, 2048, 16},
+                                                                 {1, 2056, 2048},
+                                                                 {5, 64, 8},
+                                                                 {1, 8, 4096},
+                                                                 {4, 24, 40},
+                                                                 {2, 1000, 1032}})
+      joined.push_back({{"rows", std::to_string(r)}, {"a", std::to_string(a)}, {"b", std::to_string(b)}});
+    for (const auto& [n, experts] : std::vector<std::pair<int, int>>{{64, 1},
+                                                                     {128, 2},
+                                                                     {64, 3},
+                                                                     {192, 8},
+                                                                     {512, 64},
+                                                                     {64, 256},
+                                                                     {256, 17},
+                                                                     {320, 5},
+                                                                     {1024, 33},
+                                                                     {128, 100}})
+      entries.push_back({{"n", std::to_string(n)}, {"experts", std::to_string(experts)}});
+    return {{"concat", {}, joined},
+            {"concat", {{"dtype", "f32"}, {"arch", "gfx950"}}, joined},
+            {"moe_blocks", {}, entries},
+            {"moe_blocks", {{"block", "128"}, {"arch", "gfx950"}}, entries},
+            {"moe_sort", {}, entries}};
+  }
+  if (more == "windows") {              // of more and of less than the array, and taps
+    std::vector<kernels::Flags> pixels; // channels are of the build
     for (const auto& [n, h, w] : std::vector<std::array<int, 3>>{{1, 5, 6},
                                                                  {2, 7, 5},
                                                                  {1, 9, 33},
@@ -273,8 +303,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--kernels", more,
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
-                 "`branches`; `choices`, by comparison; `options`, twelve kernels; `windows`")
-      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "options", "windows"}));
+                 "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `options`, twelve kernels; "
+                 "`windows`")
+      ->check(
+          CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "options", "windows"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

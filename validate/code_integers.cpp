@@ -1,0 +1,130 @@
+// Integers modulo 2^32 in maps of a Code.
+//
+// An integer is a formula that is congruent to it, as a word of the machine has one (formulas.h): sizes and positions are symbols, and so is
+// an element of memory and a number that was truncated, each by the number of the field that stands for it. What has no formula
+// (shifts, bits) is not followed. Where sizes are numbers, integers are, too.
+#include "code_run.h"
+#include "expression_values.h"
+#include "values_of_words.h"
+
+#include <cmath>
+#include <limits>
+
+namespace inlay::kernels::validate {
+
+using codegen::Expr;
+using codegen::ExprNode;
+using codegen::Fn;
+
+namespace {
+[[noreturn]] void not_followed() { throw NotFollowed{"integers modulo 2^32 in a map"}; }
+Expr argument(Expr e, std::size_t k) { return {e.arena, e.node().args[k]}; }
+} // namespace
+
+Sym CodeRun::symbol_of(Number value) {
+  if (value == 0) return Sym(0);
+  const Sym s = formulas->element(value);
+  integers_.emplace(s, value);
+  return s;
+}
+
+Sym CodeRun::integer(const MapAt& m, Expr e) {
+  const ExprNode& n = e.node();
+  switch (n.fn) {
+  case Fn::integer: return Sym(static_cast<std::int64_t>(n.value));
+  case Fn::word: {
+    const ExprNode& of = argument(e, 0).node();
+    if (of.fn == Fn::number) return now(substitute(of.sym, positions(m.inst, m.thread, m.element)));
+    return symbol_of(map_value(m, argument(e, 0)));
+  }
+  case Fn::truncated: return symbol_of(apply(Function::truncated, map_value(m, argument(e, 0))));
+  case Fn::word_add:
+  case Fn::word_mul: {
+    Sym all = integer(m, argument(e, 0));
+    for (std::size_t k = 1; k < n.args.size(); ++k) {
+      const Sym one = integer(m, argument(e, k));
+      all = n.fn == Fn::word_add ? all + one : all * one;
+    }
+    return all;
+  }
+  case Fn::word_sub: return integer(m, argument(e, 0)) - integer(m, argument(e, 1));
+  default: not_followed();
+  }
+}
+
+Number CodeRun::signed_value(const MapAt& m, Expr e) {
+  if (e.node().fn == Fn::choose)
+    return choose(truth(m, argument(e, 0)), signed_value(m, argument(e, 1)), signed_value(m, argument(e, 2)));
+  Sym s = integer(m, e);
+  if (!formulas->as_signed(s)) s = Formulas::reduced(s);
+  if (const auto at = integers_.find(s); at != integers_.end()) return at->second;
+  if (const auto c = s.constant()) return arithmetic->constant(static_cast<double>(c->value()));
+  return apply(Function::number, stable_hash(s));
+}
+
+Number CodeRun::truth(const MapAt& m, Expr e) {
+  const ExprNode& n = e.node();
+  const bool is_signed = n.fn == Fn::word_less_signed, is_equality = n.fn == Fn::word_equal;
+  if (!is_signed && !is_equality && n.fn != Fn::word_less) not_followed();
+  const auto side = [&](std::size_t k) {
+    const Sym s = integer(m, argument(e, k));
+    const auto in = is_signed ? formulas->as_signed(s) : formulas->as_unsigned(s);
+    if (!in) not_followed();
+    return *in;
+  };
+  const Sym a = side(0), b = side(1);
+  Formulas::Condition c;
+  if (is_equality) {
+    Formulas::require(c, a - b);
+    Formulas::require(c, b - a);
+  } else {
+    Formulas::require(c, b - a - Sym(1));
+  }
+  c = formulas->canonical(c);
+  for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
+  return ValuesOfWords::of(c);
+}
+
+double CodeRun::integer_at_sizes(const MapAt& m, Expr e) {
+  const ExprNode& n = e.node();
+  if (n.fn < Fn::integer && n.fn != Fn::choose) {
+    const Number v = map_value(m, e);
+    return RealArithmetic::error(v) == 0 ? RealArithmetic::real(v) : std::numeric_limits<double>::quiet_NaN();
+  }
+  if (n.fn == Fn::word &&
+      argument(e, 0).node().fn == Fn::number) { // more digits than a real of RealArithmetic has
+    const Sym s = now(substitute(argument(e, 0).node().sym, positions(m.inst, m.thread, m.element)));
+    const auto c = s.constant();
+    const double x[] = {c ? static_cast<double>(c->value()) : std::numeric_limits<double>::quiet_NaN()};
+    return std::isnan(x[0]) ? x[0] : codegen::function_value(n, x);
+  }
+  std::vector<double> of;
+  for (std::size_t k = 0; k < n.args.size(); ++k) {
+    of.push_back(integer_at_sizes(m, argument(e, k)));
+    if (std::isnan(of.back())) return of.back();
+  }
+  return codegen::function_value(n, of);
+}
+
+Number CodeRun::map_integer(const MapAt& m, Expr e) {
+  const ExprNode& n = e.node();
+  if (steps != nullptr) steps->take(8 * Steps::element);
+  if (concrete()) {
+    std::vector<double> of;
+    for (std::size_t k = 0; k < n.args.size(); ++k) {
+      if (n.fn == Fn::choose && k > 0) break;
+      of.push_back(integer_at_sizes(m, argument(e, k)));
+      if (std::isnan(of.back())) return arithmetic->constant(of.back());
+    }
+    if (n.fn == Fn::choose) return map_value(m, argument(e, of[0] != 0 ? 1 : 2));
+    return RealArithmetic::number(codegen::function_value(n, of));
+  }
+  switch (n.fn) {
+  case Fn::choose:
+    return choose(truth(m, argument(e, 0)), map_value(m, argument(e, 1)), map_value(m, argument(e, 2)));
+  case Fn::to_number: return signed_value(m, argument(e, 0));
+  default: not_followed();
+  }
+}
+
+} // namespace inlay::kernels::validate

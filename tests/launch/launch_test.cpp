@@ -29,21 +29,30 @@ Manifest example() {
   m.code = "scale.hsaco";
   m.sizes = {{"m", 1, 1000, 4, 64}, {"n", 1, INT32_MAX, 1, std::nullopt}};
   m.arguments.resize(4);
-  m.arguments[0] = {
-      "y", Argument::Kind::buffer, "f32", true, Argument::Before::zeros, Formula("m*n*4"), "", 0, {}};
+  m.arguments[0] = {"y",
+                    Argument::Kind::buffer,
+                    "f32",
+                    true,
+                    Argument::Before::zeros,
+                    Formula("m*n*4"),
+                    std::nullopt,
+                    "",
+                    0,
+                    {}};
   m.arguments[1] = {"x",
                     Argument::Kind::buffer,
                     "f16",
                     false,
                     Argument::Before::anything,
                     Formula("(m*n*16 + 7)/8"),
+                    std::nullopt,
                     "x.bin",
                     16,
                     {}};
-  m.arguments[2] = {"n", Argument::Kind::size, "i32", false, Argument::Before::anything, Formula(), "", 0,
-                    {}};
-  m.arguments[3] = {"s", Argument::Kind::value, "f32", false, Argument::Before::anything, Formula(), "",
-                    0,   {0, 0, 0x80, 0x3f}};
+  m.arguments[2] = {"n",       Argument::Kind::size, "i32", false, Argument::Before::anything,
+                    Formula(), std::nullopt,         "",    0,     {}};
+  m.arguments[3] = {"s",       Argument::Kind::value, "f32", false, Argument::Before::anything,
+                    Formula(), std::nullopt,          "",    0,     {0, 0, 0x80, 0x3f}};
   m.grid = {Formula("(n + 63)/64"), Formula("m"), Formula("1")};
   m.block = {64, 1, 1};
   m.lds = 4096;

@@ -281,7 +281,7 @@ Sym Program::devices(int count) {
   if (devices_.count > 0) refuse("there are " + std::to_string(devices_.count) + " already", "once");
   if (!target_->scopes)
     refuse("on " + std::string(target_->name) + " nothing in a store says how far it is seen",
-           "gfx942, gfx950");
+           machine::with(&machine::Target::scopes).names());
   for (const Size& s : sizes_)
     if (s.name == "rank")
       refuse("the program has a size 'rank'", "another name: this is the device's number");

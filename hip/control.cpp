@@ -6,15 +6,56 @@
 
 using namespace inlay::hip;
 
+namespace {
+
+/// Remembers why, for inlay_hip_error.
+int refused(const char* call, int code, const std::string& text) {
+  last_text() = std::string(call) + ": " + text;
+  return code;
+}
+
+std::string another_processor(const std::string& there, const std::string& wanted) {
+  return "the emulated processor of this process is " + there + ", not " + wanted +
+         "\n  hint   one processor a process; " + wanted + " in a process of its own";
+}
+
+} // namespace
+
 extern "C" {
 
 int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigned threads, const char* dump) {
   State& s = State::get();
   {
     const std::lock_guard lock(s.api);
-    if (s.devices.size() > 1) {
-      last_text() = "inlay_hip_open: several devices are open already";
-      return illegal_state;
+    s.asked = true;
+    std::string processor;
+    inlay::runtime::Checks parsed;
+    try { // what is refused leaves the devices as they are
+      processor = std::string(inlay::machine::to_string(inlay::runtime::isa::parse_arch(arch)));
+      parsed = inlay::runtime::Checks::parse(checks);
+    } catch (const std::exception& e) {
+      return refused(__func__, invalid_value, e.what());
+    }
+    if (s.devices.size() > 1) return refused(__func__, illegal_state, "several devices are open already");
+    if (s.shared && !s.devices.empty()) {
+      if (s.options.arch != processor)
+        return refused(__func__, illegal_state, another_processor(s.options.arch, processor));
+      auto& options = s.devices.front()->emulator->options();
+      options.checks = parsed;
+      options.threads = threads;
+      s.options.checks = checks;
+      s.options.seeds = seeds;
+      s.options.threads = threads;
+      s.options.dump = dump == nullptr ? "" : dump;
+      s.options.keep_report = true;
+      (void)take_report();
+      return success;
+    }
+    for (auto& [handle, function] : s.functions) s.old_functions.push_back(std::move(function));
+    for (auto& [handle, module] : s.modules) {
+      module->image = {};
+      module->object.reset();
+      s.old_modules.push_back(std::move(module));
     }
     s.execs.clear();
     s.graphs.clear();
@@ -29,7 +70,7 @@ int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigne
     s.memory.clear();
     s.devices.clear();
     s.options = {};
-    s.options.arch = arch;
+    s.options.arch = processor;
     s.options.checks = checks;
     s.options.seeds = seeds;
     s.options.threads = threads;
@@ -39,6 +80,30 @@ int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigne
     (void)take_report();
   }
   return guarded(__func__, [] {});
+}
+int inlay_hip_share(const char* arch) {
+  State& s = State::get();
+  std::string wanted;
+  {
+    const std::lock_guard lock(s.api);
+    s.asked = true;
+    try {
+      if (arch != nullptr) wanted = inlay::machine::Target::named(arch).name;
+    } catch (const std::exception& e) {
+      return refused(__func__, invalid_value, e.what());
+    }
+    if (s.devices.empty() && !wanted.empty()) s.options.arch = wanted;
+  }
+  return guarded(__func__, [&] {
+    if (!wanted.empty() && s.options.arch != wanted)
+      throw HipError(illegal_state, another_processor(s.options.arch, wanted));
+    s.shared = true;
+  });
+}
+int inlay_hip_asked() {
+  State& s = State::get();
+  const std::lock_guard lock(s.api);
+  return s.asked ? 1 : 0;
 }
 const char* inlay_hip_report() {
   thread_local std::string text;

@@ -66,7 +66,7 @@ const machine::Target& target() { return machine::Target::named(State::get().opt
 void State::open() {
   if (!devices.empty()) return;
   Options& o = options;
-  o.arch = environment("INLAY_HIP_ARCH", o.arch);
+  o.arch = std::string(machine::to_string(runtime::isa::parse_arch(environment("INLAY_HIP_ARCH", o.arch))));
   o.checks = environment("INLAY_HIP_CHECK", o.checks);
   o.matrix = environment("INLAY_HIP_MATRIX", o.matrix);
   o.report = environment("INLAY_HIP_REPORT", o.report);

@@ -124,6 +124,11 @@ struct State {
   std::map<void*, std::unique_ptr<Event>> events;
   std::map<void*, std::unique_ptr<Graph>> graphs;
   std::map<void*, std::unique_ptr<GraphExec>> execs;
+  /// Of devices that were opened anew: a handle that a program still holds names nothing else.
+  std::vector<std::unique_ptr<Module>> old_modules;
+  std::vector<std::unique_ptr<Function>> old_functions;
+  bool asked = false;             ///< by name, as an emulator: inlay_hip_open or inlay_hip_share
+  bool shared = false;            ///< by inlay_hip_share
   std::map<int, Stream> standard; ///< the null stream of each device
   /// Of clang's host code: functions and variables by the address that stands for them.
   struct Symbol {

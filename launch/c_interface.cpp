@@ -56,7 +56,8 @@ struct Hip {
   int (*hipModuleLaunchKernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                void*, void**, void**) = nullptr;
   const char* (*hipGetErrorString)(int) = nullptr;
-  int (*open)(const char*, const char*, unsigned, unsigned, const char*) = nullptr;
+  int (*share)(const char*) = nullptr;
+  int (*asked)() = nullptr;
   int (*fail)(int) = nullptr;
   const char* (*error)() = nullptr;
 };
@@ -92,7 +93,8 @@ Hip load(const std::vector<std::string>& names) {
   INLAY_RESOLVE(hipModuleLaunchKernel);
   INLAY_RESOLVE(hipGetErrorString);
 #undef INLAY_RESOLVE
-  resolve(hip.open, "inlay_hip_open", false);
+  resolve(hip.share, "inlay_hip_share", false);
+  resolve(hip.asked, "inlay_hip_asked", false);
   resolve(hip.fail, "inlay_hip_fail_on_finding", false);
   resolve(hip.error, "inlay_hip_error", false);
   return hip;
@@ -239,13 +241,19 @@ inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out
       names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
     auto device = std::make_unique<inlay_device>();
     device->hip = load(names);
-    device->emulator = device->hip.open != nullptr;
+    device->emulator = device->hip.share != nullptr && device->hip.asked != nullptr;
     device->ordinal = ordinal;
     if (emulator && !device->emulator)
       throw LaunchError(names.front() + " is a HIP library of a GPU",
                         "INLAY_EMULATOR_LIBRARY names that of inlay");
-    if (emulator && text.size() > 9)
-      device->check(device->hip.open(text.c_str() + 9, "all", 0, 0, nullptr), "inlay_hip_open");
+    // A process has one library of that name, and the emulator's is that once it is there.
+    if (!emulator && device->emulator && environment("INLAY_HIP_LIBRARY").empty() && device->hip.asked() != 0)
+      throw Refused(
+          "device 'hip': this process has opened the emulator, and its libamdhip64 is no GPU's\n  hint   "
+          "\"emulator\"; the GPU in a process of its own",
+          INLAY_DEVICE);
+    if (emulator && device->hip.share(text == "emulator" ? nullptr : text.c_str() + 9) != 0)
+      throw Refused("device '" + text + "': " + device->hip.error(), INLAY_DEVICE);
     if (device->hip.fail != nullptr) device->check(device->hip.fail(1), "inlay_hip_fail_on_finding");
     device->check(device->hip.hipInit(0), "hipInit");
     int count = 0;
@@ -345,6 +353,7 @@ inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, con
   return guarded([&] {
     need(kernel, "kernel");
     need(out, "out");
+    if (size_count != 0) need(sizes, "sizes");
     if (i >= kernel->buffers.size())
       throw LaunchError(kernel->manifest.kernel + ": there is no buffer " + std::to_string(i),
                         "the kernel has " + std::to_string(kernel->buffers.size()));
@@ -361,6 +370,8 @@ inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buf
     if (buffer_count != kernel->buffers.size())
       throw LaunchError(m.kernel + ": " + std::to_string(buffer_count) + " buffers were given",
                         "the kernel has " + std::to_string(kernel->buffers.size()));
+    if (buffer_count != 0) need(buffers, "buffers");
+    if (size_count != 0) need(sizes, "sizes");
     const auto prepared = kernel->prepared(sizes, size_count);
     const LaunchPlan& p = prepared->plan;
     if (p.nothing()) return;
@@ -370,6 +381,10 @@ inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buf
     for (std::size_t i = 0; i < m.arguments.size(); ++i) {
       if (m.arguments[i].kind == Argument::Kind::buffer) {
         addresses[i] = reinterpret_cast<std::uint64_t>(buffers[b++]);
+        if (addresses[i] % 4 != 0)
+          throw LaunchError(m.kernel + ": the address of " + m.arguments[i].name + ", " +
+                                std::to_string(addresses[i]) + ", is no multiple of 4",
+                            "a buffer that begins at one: kernels move words");
         values[i] = &addresses[i];
       } else { // HIP copies them
         values[i] = const_cast<std::uint8_t*>(prepared->values[i].data());

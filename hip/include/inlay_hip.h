@@ -12,10 +12,16 @@
 extern "C" {
 #endif
 
-/** New, empty devices of that processor (`MI300X`, `MI355X`): what was allocated and loaded is gone. `checks` as for --check; `seeds`: runs
+/** New, empty devices of that processor (`MI300X`, `MI355X`): what was allocated and loaded is gone, and its handles are those
+ * of nothing else; devices that are shared (inlay_hip_share) stay, and another processor is refused. `checks` as for --check; `seeds`: runs
  * under stress after each launch; `threads` of the emulator, 0 for all; `dump`: a folder for code objects, buffers and manifests,
  * or NULL. INLAY_HIP_DEVICES devices, 1 when that is not set. */
 int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigned threads, const char* dump);
+/** The devices that are open where they are of that processor, else new ones where none are; NULL: of any. For users that share a process:
+ * nothing that was loaded is disturbed, and inlay_hip_open keeps it from then on. Refused: another processor than that of the devices. */
+int inlay_hip_share(const char* arch);
+/** Whether inlay_hip_open or inlay_hip_share was called: the process asked for an emulator, and HIP did not find one as its device. */
+int inlay_hip_asked(void);
 /** What was launched since the last call, as a JSON list; valid until the next call. */
 const char* inlay_hip_report(void);
 /** The text of this thread's last failure. */

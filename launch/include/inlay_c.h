@@ -50,7 +50,9 @@ const char* inlay_package_arch(const inlay_package* package, size_t i);
 
 /**
  * "hip": the GPU of that ordinal, by libamdhip64 (INLAY_HIP_LIBRARY names another file). "emulator" or "emulator:gfx950": libamdhip64 on
- * the emulator, which is installed in the folder inlay/ beside this library (INLAY_EMULATOR_LIBRARY); one processor a process.
+ * the emulator, which is installed in the folder inlay/ beside this library (INLAY_EMULATOR_LIBRARY); one processor a process,
+ * by whatever name, and another one is refused. Once a process has opened the emulator "hip" is refused, but where INLAY_HIP_LIBRARY says
+ * that HIP is the emulator's.
  */
 inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out);
 void inlay_device_free(inlay_device* device);

@@ -24,10 +24,8 @@ struct Folder {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-} // namespace
-
-TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator") {
-  const Folder f;
+/// A bundle of one kernel, `add`: b[i] = a[i] + n.
+std::string bundle_of_add(const Folder& folder) {
   std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   inlay::launch::Manifest m;
@@ -50,10 +48,17 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   const inlay::launch::Bundle bundle(
       {{m, inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942)}});
   const auto bytes = bundle.bytes();
-  const std::string file = (f.path / "k.inlay").string();
+  const std::string file = (folder.path / "k.inlay").string();
   std::ofstream(file, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return file;
+}
 
+} // namespace
+
+TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator") {
+  const Folder f;
+  const std::string file = bundle_of_add(f);
   setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
   CHECK(inlay_abi() == INLAY_ABI);
   inlay_package* package = nullptr;
@@ -133,4 +138,64 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   CHECK(inlay_package_load("/no/such/file", &package) == INLAY_INVALID);
   CHECK(inlay_device_open("cuda", 0, &device) == INLAY_INVALID);
   CHECK(inlay_device_open("emulator", 5, &device) == INLAY_DEVICE);
+}
+
+TEST_CASE("C interface: one emulated processor a process, by all its names") {
+  const Folder f;
+  setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
+  inlay_package* package = nullptr;
+  REQUIRE(inlay_package_load(bundle_of_add(f).c_str(), &package) == INLAY_OK);
+  inlay_device *device = nullptr, *other = nullptr;
+  REQUIRE(inlay_device_open("emulator:gfx942", 0, &device) == INLAY_OK);
+  inlay_kernel *kernel = nullptr, *second = nullptr;
+  REQUIRE(inlay_kernel_open(device, package, "add", &kernel) == INLAY_OK);
+  void *a = nullptr, *b = nullptr;
+  REQUIRE(inlay_malloc(device, 256, &a) == INLAY_OK);
+  REQUIRE(inlay_malloc(device, 256, &b) == INLAY_OK);
+  std::uint32_t x[64] = {1, 2, 3};
+  REQUIRE(inlay_copy_in(device, a, x, 256) == INLAY_OK);
+  void* buffers[] = {a, b};
+  std::int64_t n = 0;
+  const auto runs = [&] {
+    const std::int64_t sizes[] = {64, ++n};
+    std::uint32_t y[64] = {};
+    REQUIRE(inlay_launch(kernel, buffers, 2, sizes, 2, nullptr) == INLAY_OK);
+    REQUIRE(inlay_copy_out(device, y, b, 256) == INLAY_OK);
+    CHECK((y[0] == 1 + n && y[2] == 3 + n && y[3] == n));
+  };
+  runs();
+  for (const char* name : {"emulator", "emulator:gfx942", "emulator:MI300X", "emulator:mi325x"}) {
+    REQUIRE(inlay_device_open(name, 0, &other) == INLAY_OK);
+    CHECK(std::string(inlay_device_arch(other)) == "gfx942");
+    REQUIRE(inlay_kernel_open(other, package, "add", &second) == INLAY_OK);
+    runs();
+    inlay_kernel_free(second);
+    inlay_device_free(other);
+    runs();
+  }
+  for (const auto& [name, why] :
+       {std::pair("emulator:gfx950", "processor of this process is gfx942, not gfx950"),
+        std::pair("emulator:MI355X", "processor of this process is gfx942, not gfx950"),
+        std::pair("emulator:gfx999", "gfx999"), std::pair("emulator:", "gfx942"),
+        std::pair("hip", "this process has opened the emulator")}) {
+    INFO(name);
+    CHECK(inlay_device_open(name, 0, &other) == INLAY_DEVICE);
+    CHECK(says(inlay_error(), why));
+    runs();
+  }
+  // What is wrong with a call is said, not tried.
+  const std::int64_t sizes[] = {64, 1};
+  CHECK(inlay_launch(kernel, nullptr, 2, sizes, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "buffers is NULL"));
+  CHECK(inlay_launch(kernel, buffers, 2, nullptr, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "sizes is NULL"));
+  std::size_t needed = 0;
+  CHECK(inlay_kernel_buffer_bytes(kernel, 0, nullptr, 2, &needed) == INLAY_INVALID);
+  void* odd[] = {a, static_cast<char*>(b) + 2};
+  CHECK(inlay_launch(kernel, odd, 2, sizes, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "the address of b, " + std::to_string(reinterpret_cast<std::uintptr_t>(odd[1]))));
+  runs();
+  inlay_kernel_free(kernel);
+  inlay_device_free(device);
+  inlay_package_free(package);
 }

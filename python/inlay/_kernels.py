@@ -73,6 +73,11 @@ def _type(element, like):
     return name
 
 
+def _numpy_type(element):
+    """numpy has no bfloat16: its bits."""
+    return "int16" if element == "bf16" else _type(element, None)
+
+
 def _like(data, a, shape, element):
     """Bytes of an output as what the input was: a numpy array, or a tensor of torch."""
     import numpy
@@ -81,7 +86,7 @@ def _like(data, a, shape, element):
         import torch
 
         return torch.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
-    return numpy.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
+    return numpy.frombuffer(bytearray(data), dtype=_numpy_type(element)).reshape(shape)
 
 
 def _allocate(shape, element, like, zeros):
@@ -92,14 +97,17 @@ def _allocate(shape, element, like, zeros):
         return (torch.zeros if zeros else torch.empty)(shape, dtype=_type(element, like), device=like.device)
     import numpy
 
-    return numpy.zeros(shape, dtype={"bf16": "int16"}.get(element) or _type(element, numpy.empty(0)))
+    return numpy.zeros(shape, dtype=_numpy_type(element))
 
 
 def _contiguous(a):
     """Rows one after the other, as kernels read them: a tensor of the GPU stays there, everything else is numpy's."""
     import numpy
 
-    return a.contiguous() if _of_gpu(a) else numpy.ascontiguousarray(host(a))
+    if not _of_gpu(a):
+        return numpy.ascontiguousarray(host(a))
+    a = a.contiguous()
+    return a if a.data_ptr() % 4 == 0 else a.clone()  # what a launch takes
 
 
 class _Built:
@@ -208,6 +216,12 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     return [_like(given[n].tobytes(), like, shape, element) for n, (shape, element) in outputs.items()]
 
 
+def _one_type(name, **inputs):
+    """A kernel takes the bits of all its inputs for the first one's type."""
+    if len({str(a.dtype) for a in inputs.values()}) > 1:
+        raise ValueError(f"{name}: " + ", ".join(f"{n} of {a.dtype}" for n, a in inputs.items()) + ": one type is wanted")
+
+
 def _mixed(name, inputs):
     raise ValueError(f"{name}: tensors of " + " and ".join(dict.fromkeys(str(getattr(a, "device", "the host")) for a in inputs.values())))
 
@@ -238,14 +252,24 @@ def gemm_shapes(a, b):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
 
 
+def gemm_type(a, options):
+    """The type of a product: that of the matrices, or the kernel's option `out`. Errors: ValueError for one that has none in torch here."""
+    element = options.get("out") or _element(a)
+    if element not in _ELEMENTS.values():
+        raise ValueError(f"gemm: out={element!r}: {', '.join(_ELEMENTS.values())} are returned")
+    return _type(element, a)
+
+
 def gemm_of(a, b, device, arch, options):
     gemm_shapes(a, b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
+    element = options.get("out") or _element(a)
+    gemm_type(a, options)
     left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
     if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
         left, right = (_padded(x, -k % 8) for x in (left, right))
     left, right = (x if _of_gpu(x) else _with_type(x, a) for x in (left, right))
-    return _compute("gemm", {"a": left, "b": right}, {"c": ((m, n), _element(a))}, {"m": m, "n": n, "k": k + -k % 8}, options, device, arch)[0]
+    return _compute("gemm", {"a": left, "b": right}, {"c": ((m, n), element)}, {"m": m, "n": n, "k": k + -k % 8}, options, device, arch)[0]
 
 
 def _padded(x, more):
@@ -292,6 +316,8 @@ def _row_options(columns, element):
 
 def _by_rows(name, inputs, output, options, device, arch):
     """Of a kernel of rows, by its first input."""
+    if "in-place" in kernel_flags(options):
+        raise ValueError(f"{name}: in_place has no meaning here: a new array is returned")
     x = next(iter(inputs.values()))
     rows, columns = _rows(x)
     return _compute(name, inputs, {output: (tuple(x.shape), _element(x))}, {"m": rows, "n": columns}, options, device, arch,
@@ -312,6 +338,7 @@ def softmax_of(x, device, arch, options):
 
 
 def softmax_backward_of(dy, y, device, arch, options):
+    _one_type("softmax_backward", dy=dy, y=y)
     return _by_rows("softmax_backward", {"dy": dy, "y": y}, "dx", options, device, arch)
 
 
@@ -320,7 +347,7 @@ def rms_norm(x, w, /, *, eps=1e-5, device="auto", arch=None, **options):
     if _is_tensor(x):
         from . import torch
 
-        return torch.rms_norm(x, w, eps, *torch.texts(device, arch, options))
+        return torch.rms_norm(x, w, float(eps), *torch.texts(device, arch, options))
     return rms_norm_of(x, w, eps, device, arch, options)
 
 
@@ -331,11 +358,12 @@ def rms_norm_shapes(x, w):
 
 def rms_norm_of(x, w, eps, device, arch, options):
     rms_norm_shapes(x, w)
-    return _by_rows("rmsnorm", {"x": x, "w": w}, "y", {"epsilon": repr(eps), **options}, device, arch)
+    return _by_rows("rmsnorm", {"x": x, "w": w}, "y", {"epsilon": repr(float(eps)), **options}, device, arch)
 
 
 def rms_norm_backward_of(dy, x, w, eps, device, arch, options):
-    return _by_rows("rmsnorm_backward", {"dy": dy, "x": x, "w": w}, "dx", {"epsilon": repr(eps), **options}, device, arch)
+    _one_type("rms_norm_backward", dy=dy, x=x, w=w)
+    return _by_rows("rmsnorm_backward", {"dy": dy, "x": x, "w": w}, "dx", {"epsilon": repr(float(eps)), **options}, device, arch)
 
 
 def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **options):
@@ -353,6 +381,7 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
 def flash_attention_shapes(q, k, v):
     if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
         raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
+    _one_type("flash_attention", q=q, k=k, v=v)
 
 
 def _attention(q, k):
@@ -372,6 +401,7 @@ def flash_attention_of(q, k, v, causal, device, arch, options):
 
 def flash_attention_backward_of(do, q, k, v, o, lse, causal, device, arch):
     """The gradients of q, k and v."""
+    _one_type("flash_attention_backward", do=do, q=q, k=k, v=v, o=o)
     sizes, form = _attention(q, k)
     rows = {n: sizes[n] for n in ("batch", "queries", "heads")}
     per_row = (tuple(lse.shape), "f32")

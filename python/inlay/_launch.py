@@ -170,6 +170,19 @@ class LoadedKernel:
             raise ValueError(f"buffer {mine} is of the host, and {there[0]} of the GPU")
         self._by_copies(buffers)
 
+    def _check_output(self, i, arrays):
+        """The launch gets copies, so what the launch contract says of outputs is looked at here. Errors: ValueError."""
+        import numpy
+
+        name, a = self.buffers[i], arrays[i]
+        if not a.flags.writeable:
+            raise ValueError(f"buffer {name} is written, and its array is read-only")
+        if any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
+            raise ValueError(f"buffer {name} is written, and several of its elements are one: strides {a.strides}")
+        for k, (other, b) in enumerate(zip(self.buffers, arrays)):
+            if k != i and numpy.shares_memory(a, b):
+                raise ValueError(f"buffer {name} is written and shares memory with buffer {other}: outputs lie apart from all other buffers")
+
     def _by_copies(self, buffers):
         import numpy
 
@@ -186,13 +199,15 @@ class LoadedKernel:
                 self._pointers[i] = at.value
             _need(lib.inlay_launch(self._kernel, self._pointers, len(held), self._numbers, self._count, None))
             _need(lib.inlay_synchronize(self._device))
+            written = []
             for i, (a, data, at) in enumerate(held):
                 back = numpy.empty_like(data)
                 _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
-                if a.flags.writeable:
-                    a[...] = back
-                elif back.tobytes() != data.tobytes():
-                    raise ValueError(f"buffer {self.buffers[i]} is written, and its array is read-only")
+                if back.tobytes() != data.tobytes():
+                    self._check_output(i, [other for other, _, _ in held])
+                    written.append((a, back))
+            for a, back in written:
+                a[...] = back
         finally:
             for _, _, at in held:
                 lib.inlay_free(self._device, at)

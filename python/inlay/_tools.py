@@ -74,7 +74,7 @@ def answer(arguments, options):
 
 def kernel_flags(options):
     """Options of a prebuilt kernel: values are texts, and switches are yes or no."""
-    return {name.replace("_", "-") if name not in options else name: ("yes" if value is True else "no" if value is False else str(value))
+    return {name.replace("_", "-"): ("yes" if value is True else "no" if value is False else str(value))
             for name, value in options.items() if value is not None}
 
 

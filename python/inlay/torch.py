@@ -10,11 +10,12 @@ of an operator is the text of the kernel's own options, `tile=64x64x32;waves=2x2
 import torch
 
 from . import _kernels
+from ._tools import kernel_flags
 
 
 def texts(device, arch, options):
     """device, arch and the options of a kernel as the operators take them."""
-    return device, arch or "", ";".join(f"{name}={value}" for name, value in options.items())
+    return device, arch or "", ";".join(f"{name}={value}" for name, value in kernel_flags(options).items())
 
 
 def _options(text):
@@ -25,6 +26,28 @@ def _where(device, arch, options):
     return device or "auto", arch or None, _options(options)
 
 
+# Options that say how a kernel computes, and not what: a gradient does not depend on them.
+_FORM = {
+    "gemm": {"tile", "waves", "mfma", "direct-to-lds", "direct-to-vgpr", "stages", "n-multiple", "tile-order", "stagger", "pingpong", "split",
+             "split-k-fixup", "stream-k-workgroups", "deterministic", "pin", "pipeline"},
+    "softmax": {"threads", "vectors", "vector", "stream"},
+    "rms_norm": {"threads", "vectors", "vector", "stream", "epsilon"},  # of which the backward has epsilon too
+    "flash_attention": {"tile-q", "tile-k", "waves"},
+}
+
+
+def _keep_where(ctx, where):
+    ctx.where, ctx.options = where[:2], where[2] if len(where) > 2 else ""
+
+
+def _same_function(name, ctx):
+    """The backward is that of the function without options: refuses a gradient where one of them changes what was computed."""
+    others = [f"{option}={value}" for option, value in _options(ctx.options).items() if option.replace("_", "-") not in _FORM[name]]
+    if others:
+        raise RuntimeError(f"inlay.{name}: there is no gradient of a call with {', '.join(others)}\n"
+                           "  hint   the call without it, or with detached tensors where no gradient is wanted")
+
+
 @torch.library.custom_op("inlay::gemm", mutates_args=())
 def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "") -> torch.Tensor:
     return _kernels.gemm_of(a, b, *_where(device, arch, options))
@@ -33,16 +56,17 @@ def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", opt
 @gemm.register_fake
 def _(a, b, device="", arch="", options=""):
     _kernels.gemm_shapes(a, b)
-    return a.new_empty((a.shape[0], b.shape[1]))
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=_kernels.gemm_type(a, _options(options)))
 
 
 def _keep_gemm(ctx, inputs, output):
     a, b, *where = inputs
     ctx.save_for_backward(a, b)
-    ctx.where = where[:2]
+    _keep_where(ctx, where)
 
 
 def _gemm_gradients(ctx, dc):
+    _same_function("gemm", ctx)
     a, b = ctx.saved_tensors
     da = gemm(dc, b.t(), *ctx.where) if ctx.needs_input_grad[0] else None
     db = gemm(a.t(), dc, *ctx.where) if ctx.needs_input_grad[1] else None
@@ -74,10 +98,15 @@ def _(dy, y, device="", arch=""):
 
 def _keep_softmax(ctx, inputs, output):
     ctx.save_for_backward(output)
-    ctx.where = inputs[1:3]
+    _keep_where(ctx, inputs[1:])
 
 
-softmax.register_autograd(lambda ctx, dy: (softmax_backward(dy, *ctx.saved_tensors, *ctx.where), None, None, None), setup_context=_keep_softmax)
+def _softmax_gradient(ctx, dy):
+    _same_function("softmax", ctx)
+    return softmax_backward(dy, *ctx.saved_tensors, *ctx.where), None, None, None
+
+
+softmax.register_autograd(_softmax_gradient, setup_context=_keep_softmax)
 
 
 @torch.library.custom_op("inlay::rms_norm", mutates_args=())
@@ -104,10 +133,12 @@ def _(dy, x, w, eps, device="", arch=""):
 def _keep_rms_norm(ctx, inputs, output):
     x, w, ctx.eps, *where = inputs
     ctx.save_for_backward(x, w)
-    ctx.where = where[:2]
+    _keep_where(ctx, where)
+    ctx.eps = float(_options(ctx.options).get("epsilon", ctx.eps))
 
 
 def _rms_norm_gradients(ctx, dy):
+    _same_function("rms_norm", ctx)
     x, w = ctx.saved_tensors
     dx = rms_norm_backward(dy, x, w, ctx.eps, *ctx.where) if ctx.needs_input_grad[0] else None
     dw = None
@@ -153,8 +184,12 @@ def _keep_attention(ctx, inputs, output):
     q, k, v, ctx.causal, *where = inputs
     ctx.save_for_backward(q, k, v, *output)
     ctx.mark_non_differentiable(output[1])
-    ctx.where = where[:2]
+    _keep_where(ctx, where)
 
 
-flash_attention.register_autograd(
-    lambda ctx, do, _: (*flash_attention_backward(do, *ctx.saved_tensors, ctx.causal, *ctx.where), None, None, None, None), setup_context=_keep_attention)
+def _attention_gradients(ctx, do, _):
+    _same_function("flash_attention", ctx)
+    return (*flash_attention_backward(do, *ctx.saved_tensors, ctx.causal, *ctx.where), None, None, None, None)
+
+
+flash_attention.register_autograd(_attention_gradients, setup_context=_keep_attention)

@@ -117,6 +117,15 @@ class Loaded(unittest.TestCase):
             kernel(c, a, n=256)
         with self.assertRaises(inlay.CommandError):
             inlay.load(self.directory.name + "/nothing.json", device="emulator")
+        with self.assertRaisesRegex(ValueError, "buffer c is written and shares memory with buffer a"):
+            kernel(a, a, b, n=256)
+        self.assertEqual(a[5], 5)  # nothing was written
+        both = numpy.arange(300, dtype=numpy.float32)
+        with self.assertRaisesRegex(ValueError, "shares memory with buffer b"):
+            kernel(both[:256], a, both[44:], n=256)
+        one = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, numpy.float32), (256,), (0,), writeable=True)
+        with self.assertRaisesRegex(ValueError, "several of its elements are one"):
+            kernel(one, a, b, n=256)
 
     def test_without_a_gpu_again_and_again(self):
         if any(os.path.exists(node) for node in ("/dev/kfd",)):

@@ -69,6 +69,28 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "does not require grad"):
             inlay.gemm(random(16, 32), random(32, 24)).sum().backward()
 
+    def test_a_gradient_is_of_the_function_with_its_options_or_refused(self):
+        q, k, v = (random(1, 64, 1, 64).requires_grad_() for _ in range(3))
+        with self.assertRaisesRegex(RuntimeError, "no gradient of a call with window=32"):
+            inlay.flash_attention(q, k, v, window=32, tile_q=32, tile_k=32, waves=1).float().sum().backward()
+        x, w = random(4, 32).requires_grad_(), random(32).requires_grad_()
+        inlay.rms_norm(x, w, epsilon=1.0).float().square().sum().backward()
+        again, weight = x.detach().float().requires_grad_(), w.detach().float().requires_grad_()
+        (again * torch.rsqrt(again.square().mean(-1, keepdim=True) + 1) * weight).square().sum().backward()
+        self.assertTrue(torch.allclose(x.grad.float(), again.grad, atol=0.02, rtol=0.02))
+        a, b = random(8, 16).requires_grad_(), random(16, 8)
+        c = inlay.gemm(a, b, out="f32")
+        self.assertEqual(c.dtype, torch.float32)
+        with self.assertRaisesRegex(RuntimeError, "out=f32"):
+            c.sum().backward()
+
+    def test_types_that_differ_and_in_place_are_refused(self):
+        q, k = random(1, 32, 1, 64), random(1, 32, 1, 64)
+        with self.assertRaisesRegex(ValueError, "one type is wanted"):
+            inlay.flash_attention(q, k.to(torch.bfloat16), k.to(torch.bfloat16))
+        with self.assertRaisesRegex(ValueError, "a new array is returned"):
+            inlay.softmax(random(4, 32), in_place=True)
+
     def test_shapes_are_refused_when_traced(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -103,10 +103,17 @@ void Trees::load_from(const Inst& i) {
   Sym row{};
   std::size_t row_at = 0;
   bool by_formula = false;
+  const std::string others = t.name + " is read at other rows";
   for (std::size_t a = 0; a < axes; ++a) {
     const Sym o = i.access.origin[a];
-    if (i.access.gathered(a)) continue;
     const auto found = row_axes_.find({t.id, a});
+    // Along an axis of as many as there are rows, and along one that rows have several places of: of others.
+    const bool of_others =
+        (batch_ && mentions_batch(t.shape[a])) || (found != row_axes_.end() && found->second.other);
+    if (i.access.gathered(a)) { // a table may name any of them
+      if (of_others) own.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
+      continue;
+    }
     const bool output_row = t.output && row_axis(t) == a;
     const RowAxis* r = found != row_axes_.end() && !found->second.other ? &found->second : nullptr;
     const std::vector<int>& at = at_axis[a];
@@ -117,23 +124,26 @@ void Trees::load_from(const Inst& i) {
                only && o == substitute(r->at, std::vector<std::pair<AtomId, Sym>>{{r->coordinate, *only}})) {
       is_row[a] = has_row = true, row = *only, row_at = a, by_formula = true; // of that row's own
     } else {
-      // Along an axis of as many as there are rows: of others.
-      if (batch_ && mentions_batch(t.shape[a]))
-        own.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " is read at other rows"}));
+      if (of_others) own.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
       own |= of_formula(o, Cause::What::bound, i, "where " + t.name + " is read");
       if (i.access.masked[a])
         own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
       origin[a] = number_of(o - Sym(o.constant_term()));
       constant[a] = o.constant_term().value();
     }
+    // A row is there or not, whatever m is, unless the axis ends where a formula of m says.
+    if (is_row[a] && i.access.masked[a] && !(t.shape[a] == *batch_))
+      own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
   }
+  if (looks_at_others(t, has_row ? std::optional(row_at) : std::nullopt))
+    own.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
   if (t.output) { // what others stored, or what was there
     if (const auto s = stored.find(t.id); s != stored.end()) {
       Causes theirs = s->second.causes;
       for (std::size_t c = 0; c < causes.size(); ++c)
         if (causes[c].what == Cause::What::grid && s->second.origin.contains(causes[c].atom)) theirs.reset(c);
       own |= theirs;
-      if (s->second.foreign)
+      if (s->second.foreign || s->second.of_rows)
         own.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " was stored of several rows"}));
     }
     if (in_turn_) own |= *in_turn_;
@@ -160,8 +170,7 @@ void Trees::load_from(const Inst& i) {
       if (v.row == no_row || v.row == r) continue;
       r = r == no_row ? v.row : several;
     }
-    if (r == several)
-      all.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " is read at other rows"}));
+    if (r == several) all.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
     return Value{intern(std::move(key), all, exact), r};
   });
 }
@@ -170,6 +179,28 @@ bool Trees::mentions_batch(Sym s) const {
   const std::vector<AtomId> of = symbols(s), batch = symbols(*batch_);
   return std::any_of(of.begin(), of.end(),
                      [&](AtomId a) { return std::find(batch.begin(), batch.end(), a) != batch.end(); });
+}
+
+bool Trees::looks_at_others(const Tensor& t, std::optional<std::size_t> row) const {
+  if (t.of < 0 || !batch_) return false;
+  const auto is_one = [&](std::size_t axis) { // whether the row's number alone is the place along it
+    if (!row || t.looks[*row].looks.size() != 1) return false;
+    const Look& own = t.looks[*row].looks[0];
+    int movers = 0;
+    for (const WindowAxis& w : t.looks)
+      for (const Look& l : w.looks) movers += l.axis == static_cast<int>(axis) ? 1 : 0;
+    return own.axis == static_cast<int>(axis) && movers == 1 && own.step == Sym(1) &&
+           t.look_origin[axis] == Sym(0) &&
+           (t.of_shape[axis] == *batch_ || !mentions_batch(t.of_shape[axis]));
+  };
+  for (std::size_t axis = 0; axis < t.of_shape.size(); ++axis) {
+    bool of_row = mentions_batch(t.of_shape[axis]);
+    if (row)
+      for (const Look& l : t.looks[*row].looks) of_row = of_row || l.axis == static_cast<int>(axis);
+    const auto found = row_axes_.find({t.of, axis});
+    if ((found != row_axes_.end() && found->second.other) || (of_row && !is_one(axis))) return true;
+  }
+  return false;
 }
 
 std::vector<int> Trees::places(const Inst& i) {
@@ -339,11 +370,14 @@ void Trees::store_to(const Inst& i) {
       if (n.exact && is_integer(t.element)) // what the specification says, in any order
         for (std::size_t c = 0; c < causes.size(); ++c)
           if (causes[c].what != Cause::What::rows && causes[c].what != Cause::What::unknown &&
-              causes[c].what != Cause::What::uniform)
+              causes[c].what != Cause::What::uniform && !(batch_ && causes[c].atom == *batch_->as_atom()))
             here.reset(c);
       all |= here;
       if (s.first < 0) s.first = v.id;
-      if (!has_row) continue;
+      if (!has_row) {
+        s.of_rows = s.of_rows || v.row != no_row;
+        continue;
+      }
       int own = no_row;
       if (i.access.gathered(row))
         own = at(i.uses[static_cast<std::size_t>(i.access.rows[row])], th).row;

@@ -48,8 +48,7 @@ int Trees::intern(Key key, std::size_t own) {
 void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
                             const std::source_location& where, const std::string& text) {
   for (const AtomId a : atoms) {
-    if (loops_.contains(a) || p_.symbols().atom(a).name.starts_with("_at"))
-      continue; // places are part of the key
+    if (loops_.contains(a)) continue; // trips are part of the key
     Cause::What what = Cause::What::unknown;
     if (std::any_of(p_.sizes().begin(), p_.sizes().end(),
                     [&](const Size& z) { return *z.symbol.as_atom() == a; }))
@@ -61,6 +60,8 @@ void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause
     for (const Ticket& t : p_.tickets())
       if (*t.symbol.as_atom() == a) what = Cause::What::ticket;
     if (shares_.contains(a)) what = Cause::What::share;
+    // Places in a map are part of the key, too: what else has a name like theirs is known by now.
+    if (what == Cause::What::unknown && p_.symbols().atom(a).name.starts_with("_at")) continue;
     out.set(cause({what, a, op, where, text}));
   }
 }
@@ -129,6 +130,10 @@ void Trees::find_rows() {
 
 void Trees::loaded(const ExprNode& n, AtomId c) {
   const Tensor& t = p_.tensor(n.tensor);
+  if (t.of >= 0) { // and where that is of what it looks at
+    const std::vector<Sym> seen = t.seen(n.index);
+    for (std::size_t a = 0; a < seen.size(); ++a) put_row(t.of, a, seen[a], c);
+  }
   for (std::size_t a = 0; a < n.index.size(); ++a) {
     const int through = a < n.through.size() ? n.through[a] : -1;
     if (through < 0) {

@@ -85,6 +85,7 @@ public:
   struct Stored {
     Causes causes;
     bool foreign = false; ///< a row of it is of other rows
+    bool of_rows = false; ///< it has no axis of rows, and holds what is of one
     bool apart = false;   ///< two rows are summed in different ways
     std::map<Key, int> by_column;
     std::set<AtomId> origin; ///< numbers that its coordinates are made of
@@ -176,6 +177,8 @@ private:
 
   void load_from(const Inst& i);
   [[nodiscard]] bool mentions_batch(Sym s) const;
+  // Of a window whose axis `row` is the rows': whether it shows a row what another one has.
+  [[nodiscard]] bool looks_at_others(const Tensor& t, std::optional<std::size_t> row) const;
 
   std::vector<int> places(const Inst& i);
   Slots& cells(const Tensor& t);

@@ -349,11 +349,11 @@ TEST_CASE("which of two orders a row has is not left to who comes first") {
 }
 
 TEST_CASE("a table's entry is the row's own where it is the entry of its number") {
-  const auto batch_invariant = [](const std::function<Sym(Sym)>& entry) {
+  const auto batch_invariant = [](const std::function<Sym(Sym)>& entry, const std::string& name = "table") {
     Program k("by_entry", Target::named("gfx942"), 64);
     const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 256, .multiple = 4});
     const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
-                 table = k.input("table", Element::i32, {m});
+                 table = k.input(name, Element::i32, {m});
     k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
     const Sym row = k.workgroups(0, m, 1);
     const Fragment f = k.load(k.tile(x, {1, 256}, {row, 0}), rows_tv(1, 256, 4, 64), 4);
@@ -372,6 +372,189 @@ TEST_CASE("a table's entry is the row's own where it is the entry of its number"
   CHECK(batch_invariant([](Sym row) { return floor_div(row, Sym(2)); }) == "undecided");
   CHECK(batch_invariant([](Sym row) { return floor_mod(row, Sym(2)); }) == "undecided");
   CHECK(batch_invariant([](Sym row) { return row - floor_mod(row, Sym(4)); }) == "undecided");
+  // Whatever it is called: places in a map are `_at0`, an entry of this one `_attended0`.
+  CHECK(batch_invariant([](Sym row) { return row; }, "attended") == "proved");
+  CHECK(batch_invariant([](Sym row) { return floor_div(row, Sym(2)); }, "attended") == "undecided");
+}
+
+// y(m,n) = x(m,n) + w(m,n), w a window of x or of z [h,n].
+struct Looks {
+  std::vector<WindowAxis> axes;
+  std::vector<Sym> origin;
+};
+Program beside(const std::function<Looks(Sym m, Sym n, Sym h)>& looks, bool of_x = true) {
+  Program k("beside", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+            h = k.size("h", {.most = 1 << 10});
+  const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
+               z = k.input("z", Element::f32, {h, n});
+  Looks l = looks(m, n, h);
+  const Tensor w = k.window("w", of_x ? x : z, std::move(l.axes), std::move(l.origin));
+  k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}) + k(w, {c[0], c[1]}); });
+  const Sym column = k.workgroups(0, n, 64), row = k.workgroups(1, m, 4);
+  const auto load = [&](const Tensor& t) {
+    return k.load(k.tile(t, {4, 64}, {row, column}), rows_tv(4, 64, 1, 64), 1);
+  };
+  k.store(k.map({load(x), load(w)}, [](const auto& v) { return v[0] + v[1]; }),
+          k.tile(y, {4, 64}, {row, column}), 1);
+  return k;
+}
+
+TEST_CASE("a window is a row's own where it shows the row itself") {
+  struct Case {
+    std::string what, verdict;
+    std::function<Looks(Sym, Sym, Sym)> looks;
+    bool of_x = true;
+  };
+  const auto along = [](Sym step, Sym origin) {
+    return [=](Sym m, Sym n, Sym) { return Looks{{{m, {{m, 0, step}}}, {n, {{n, 1}}}}, {origin, 0}}; };
+  };
+  const auto columns = [](Sym m, Sym n, Sym) { return Looks{{{m, {{m, 0}}}, {n, {{n, 1, 2}}}}, {0, -1}}; };
+  const std::vector<Case> cases = {
+      {"itself", "proved", along(1, 0)},
+      {"other columns", "proved", columns},
+      {"the next row", "undecided", along(1, 1)},
+      {"the row before", "undecided", along(1, -1)},
+      {"row 0", "undecided", along(0, 0)},
+      {"every other row", "undecided", along(2, 0)},
+      {"rows as columns", "undecided",
+       [](Sym m, Sym n, Sym) {
+         return Looks{{{m, {{m, 1}}}, {n, {{n, 0}}}}, {0, 0}};
+       }},
+      {"the row moves the columns, too", "proved",
+       [](Sym m, Sym n, Sym) {
+         return Looks{{{m, {{m, 0}}}, {n, {{Sym(2), 1}, {n, 1, 2}}}}, {0, 0}};
+       }},
+      {"columns move the row, too", "undecided",
+       [](Sym m, Sym n, Sym) {
+         return Looks{{{m, {{m, 0}}}, {n, {{Sym(64), 1}, {n, 0}}}}, {0, 0}};
+       }},
+      {"two digits", "undecided",
+       [](Sym m, Sym n, Sym) {
+         return Looks{{{m, {{Sym(4), 1}, {m, 0}}}, {n, {{n, 1}}}}, {0, 0}};
+       }},
+      {"an origin that is a size", "undecided",
+       [](Sym m, Sym n, Sym h) {
+         return Looks{{{m, {{m, 0}}}, {n, {{n, 1}}}}, {h, 0}};
+       }},
+      {"of another tensor, itself", "proved", along(1, 0), false},
+      {"of another tensor, the next row", "undecided", along(1, 1), false},
+  };
+  for (const Case& one : cases) {
+    INFO(one.what);
+    const SumOrders o = orders(beside(one.looks, one.of_x));
+    INFO(text(o));
+    CHECK(to_string(o.find("batch-invariant")->verdict) == one.verdict);
+    CHECK(to_string(o.find("position-invariant")->verdict) == one.verdict);
+    if (one.verdict == "undecided")
+      CHECK_THAT(text(o), Contains("is read at other rows [operation ") && Contains("sum_order_test.cpp:"));
+  }
+  // And the bits say so.
+  agree(beside(along(1, 0)), {0, 61, 3}, "m", 1);
+  agree(beside(columns), {0, 61, 3}, "m", 1);
+  agree(beside(along(1, 1)), {0, 61, 3}, "m", 1);
+  agree(beside(along(0, 0)), {0, 61, 3}, "m", 1);
+}
+
+TEST_CASE("rows that a table names are a row's own where they are no rows of the output") {
+  const auto gathered = [](bool of_m, bool both) {
+    Program k("gathered", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              h = k.size("h", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {of_m ? m : h, n}),
+                 ids = k.input("ids", Element::i32, {m});
+    k.computes(y, [&](const auto& c) {
+      const Expr of = k(x, {k.at(ids, c[0]), c[1]});
+      return both ? of + k(x, {c[0], c[1]}) : of;
+    });
+    const Sym column = k.workgroups(0, n, 64), row = k.workgroups(1, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64);
+    const Fragment i = k.load(k.tile(ids, {4}, {row}), without_axis(tv, 1), 1),
+                   of = k.load(k.tile(x, {4, 64}, {0, column}).through(0, i), tv, 1);
+    const View to = k.tile(y, {4, 64}, {row, column});
+    if (both)
+      k.store(k.map({of, k.load(k.tile(x, {4, 64}, {row, column}), tv, 1)},
+                    [](const auto& v) { return v[0] + v[1]; }),
+              to, 1);
+    else
+      k.store(of, to, 1);
+    return orders(k);
+  };
+  for (const bool both : {false, true}) {
+    const SumOrders o = gathered(true, both);
+    CHECK_THAT(text(o), Contains("undecided  batch-invariant (m): x is read at other rows [operation 1,") &&
+                            Contains("undecided  position-invariant (m): x is read at other rows"));
+  }
+  CHECK_THAT(text(gathered(false, false)),
+             Contains("proved     batch-invariant (m)") && Contains("proved     position-invariant (m)"));
+}
+
+TEST_CASE("a row of an input that has another number of rows is read at one place") {
+  const auto shifted = [](const std::function<Sym(Sym row, Sym m, Sym h)>& other) {
+    Program k("shifted", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              h = k.size("h", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {h, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}) + k(x, {other(c[0], m, h), c[1]}); });
+    const Sym column = k.workgroups(0, n, 64), row = k.workgroups(1, m, 1);
+    const auto load = [&](Sym at) {
+      return k.load(k.tile(x, {1, 64}, {at, column}), rows_tv(1, 64, 1, 64), 1);
+    };
+    k.store(k.map({load(row), load(other(row, m, h))}, [](const auto& v) { return v[0] + v[1]; }),
+            k.tile(y, {1, 64}, {row, column}), 1);
+    return orders(k);
+  };
+  CHECK(shifted([](Sym row, Sym, Sym) { return row; }).find("batch")->verdict == Verdict::proved);
+  const std::vector<std::function<Sym(Sym, Sym, Sym)>> others = {
+      [](Sym row, Sym, Sym) { return row + Sym(1); },
+      [](Sym, Sym, Sym) { return Sym(0); },
+      [](Sym row, Sym m, Sym) { return m - Sym(1) - row; },
+      [](Sym row, Sym, Sym h) { return h - Sym(1) - row; },
+      [](Sym row, Sym, Sym) { return floor_div(row, Sym(2)); },
+  };
+  for (const auto& other : others)
+    CHECK_THAT(text(shifted(other)), Contains("undecided  batch-invariant (m): x is read at other rows"));
+}
+
+TEST_CASE("what is of one row is another one's, too, past an output without rows") {
+  Program k("past", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+  const Tensor y = k.output("y", Element::f32, {m, n}), z = k.output("z", Element::f32, {1, n}),
+               x = k.input("x", Element::f32, {m, n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}) + k(z, {Sym(0), c[1]}); });
+  k.computes(z, [&](const auto& c) { return k(x, {Sym(0), c[1]}); });
+  const Sym column = k.workgroups(0, n, 64), row = k.workgroups(1, m, 4);
+  const Layout tv = rows_tv(4, 64, 1, 64), one = rows_tv(1, 64, 1, 64);
+  k.store(k.load(k.tile(x, {1, 64}, {0, column}), one, 1), k.tile(z, {1, 64}, {0, column}), 1);
+  k.store(k.map({k.load(k.tile(x, {4, 64}, {row, column}), tv, 1),
+                 k.load(k.tile(z, {1, 64}, {0, column}), without_axis(tv, 0), 1)},
+                [](const auto& v) { return v[0] + v[1]; }),
+          k.tile(y, {4, 64}, {row, column}), 1);
+  CHECK_THAT(text(orders(k)), Contains("undecided  batch-invariant (m): z was stored of several rows"));
+}
+
+TEST_CASE("integers that m is an index of depend on m") {
+  Program k("by_m", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+            h = k.size("h", {.most = 1 << 11});
+  const Tensor y = k.output("y", Element::i32, {m, n}), x = k.input("x", Element::i32, {h, n});
+  k.computes(y, [&](const auto& c) { return k(x, {m, c[1]}); });
+  const Sym column = k.workgroups(0, n, 64), row = k.workgroups(1, m, 1);
+  k.store(k.load(k.tile(x, {1, 64}, {m, column}), rows_tv(1, 64, 1, 64), 1),
+          k.tile(y, {1, 64}, {row, column}), 1);
+  CHECK_THAT(text(orders(k)),
+             Contains("undecided  batch-invariant (m): where x is read, which depends on m"));
+}
+
+TEST_CASE("prebuilt kernels that look at other rows are undecided, and others stay proved") {
+  const auto claims = [](const std::string& kernel) {
+    const kernels::Artifact artifact = kernels::find_kernel(kernel)->build({}, {});
+    return text(orders(artifact.source->program));
+  };
+  CHECK_THAT(claims("conv2d"), Contains("undecided  batch-invariant (pixels): taps is read at other rows") &&
+                                   Contains("undecided  position-invariant (pixels)"));
+  CHECK_THAT(claims("paged_decode"), Contains("proved     batch-invariant"));
+  CHECK_THAT(claims("gather_rows"), Contains("proved     batch-invariant"));
 }
 
 TEST_CASE("a sum over all rows is refuted, and what rows or their number decide is not decided") {

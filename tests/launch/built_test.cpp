@@ -64,6 +64,7 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
                                              : std::uint64_t{5000};
           v = static_cast<std::int64_t>(random() % wide);
           if (round % 3 != 0) v = v / s.multiple * s.multiple;
+          if (s.most < 64) v %= s.most + 2; // the number of a device
         }
         if (static_cast<std::size_t>(round) == 2 + values.size()) v = 0; // each size in turn
         values.push_back(v);

@@ -190,8 +190,8 @@ TEST_CASE("compare --time of launch manifests takes sizes; a dry run of one hold
   REQUIRE(inlay_command({"build", "softmax", "--no-validate", "-o", folder.string()}).exit == 0);
   const std::string manifest = (folder / "softmax.json").string();
   const auto compare = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> a = {"compare", manifest, manifest,  "--time", "--quick",
-                                  "--json",  "--size", "m=64", "n=1024"};
+    std::vector<std::string> a = {"compare", manifest, manifest, "--time", "--quick",
+                                  "--json",  "--size", "m=64",   "n=1024"};
     a.insert(a.end(), more.begin(), more.end());
     return inlay_command(a);
   };

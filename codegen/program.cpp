@@ -142,7 +142,8 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
                          "in the loop k.load(k.tile(" + table.name + ", {1}, {" + to_string(at) +
                              "}), tv without its axes, 1), and a view through what that gives");
   const Sym symbol =
-      symbols_->symbol("_" + table.name + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
+      // The low line: "_t0" and "_at0" are a loop's and a position's, whatever a table is called.
+      symbols_->symbol("_" + table.name + "_" + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
   uniforms_.push_back({symbol, table.id, at, where});
   return symbol;
 }

@@ -126,7 +126,14 @@ private:
   mutable int depth_ = 0;
 };
 
-Formula::Formula(const std::string& text) : text_(text) { root_ = FormulaReader(*this).whole(); }
+Formula::Formula(const std::string& text) : text_(text) {
+  // A sum is as deep as it has terms, and is gone through one in the other.
+  if (text.size() > 10'000)
+    throw LaunchError("a formula of " + std::to_string(text.size()) + " characters: '" + text.substr(0, 40) +
+                          "...'",
+                      "at most 10000");
+  root_ = FormulaReader(*this).whole();
+}
 
 std::int64_t Formula::operator()(const Sizes& sizes) const {
   const auto fail = [&](const std::string& what, const std::string& hint) {

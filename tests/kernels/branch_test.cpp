@@ -14,12 +14,13 @@ struct Skip {
   bool fills = true;     // what follows it in the last tile is 0
   double beyond = 0;     // what the other path stores
   bool otherwise = true; // whether it does
+  const char* table = "elements_in_use";
 };
 Program skip(const Skip& s = {}) {
   Program k("skip", Target::named("gfx942"), 64);
   const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
   const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
-               table = k.input("elements_in_use", Element::i32, {1});
+               table = k.input(s.table, Element::i32, {1});
   const Sym used = k.uniform(table, 0);
   k.computes(y, [&](const auto& c) { return inside(c[0], used, k(x, {c[0]}) * 2.0, 0); });
   const Sym w = k.workgroups(0, n, 256);
@@ -131,6 +132,11 @@ TEST_CASE("branches: workgroups after a number that memory holds") {
     check(skip(), {1024}, used);
   }
   check(skip(), {4}, 3);
+  // A table may be called as positions, loops and indices are inside.
+  for (const char* name : {"at", "t", "i", "trip", "times"}) {
+    INFO("a table " << name);
+    check(skip({.table = name}), {1024}, 257);
+  }
 }
 
 TEST_CASE("branches: loops in them, and what they leave behind") {

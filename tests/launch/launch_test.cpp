@@ -89,6 +89,10 @@ TEST_CASE("formulas: floor division and remainder, minimum, names") {
   for (const char* text :
        {"", "1 +", "(1", "1)", "a b", "min(1)", "sin(1)", "1..2", "99999999999999999999", "a ? b"})
     CHECK_FALSE(refusal([&] { (void)Formula(text); }).empty());
+  std::string sum = "a";
+  for (int k = 0; k < 200'000; ++k) sum += "+a";
+  CHECK_FALSE(refusal([&] { (void)Formula(sum); }).empty());
+  CHECK(Formula(sum.substr(0, 9'999))({{"a", 1}}) == 5000);
   CHECK_FALSE(refusal([&] { (void)Formula(std::string(5000, '(') + "1" + std::string(5000, ')')); }).empty());
   CHECK_FALSE(refusal([&] { (void)Formula(std::string(5000, '-') + "1"); }).empty());
 }

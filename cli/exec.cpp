@@ -393,9 +393,8 @@ std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<Argu
       refuse("--buffer " + text + ": '" + s.name + "' is there already", "another name");
     if (const auto k = std::find_if(known.begin(), known.end(), same); k != known.end()) {
       s.type = k->type;
-      if (const std::uint64_t bytes = std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes);
-          bytes < k->zero_bytes)
-        refuse(fmt::format("--buffer {}: {} bytes", text, bytes),
+      if (s.bytes() < k->zero_bytes)
+        refuse(fmt::format("--buffer {}: {} bytes", text, s.bytes()),
                fmt::format("{} bytes, by the manifest", k->zero_bytes));
     }
     out.push_back(std::move(s));

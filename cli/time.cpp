@@ -92,12 +92,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const auto threads = static_cast<unsigned>(geometry.block.count());
   const unsigned waves = (threads + 63) / 64;
   const auto& d = kernel.descriptor;
-  const auto occupancy =
-      isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
-  t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
-  // Workgroups of fewer waves than a unit has SIMDs: their LDS is counted whole, as kernels::model does.
-  if (const unsigned lds = d.lds_bytes + geometry.dynamic_lds; lds > 0)
-    t.resident = std::clamp(static_cast<unsigned>(machine::target(arch).lds_bytes) / lds, 1U, t.resident);
+  t.resident = timing::resident_workgroups(d.vgprs, d.lds_bytes + geometry.dynamic_lds, threads, arch);
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident, waves);
   const auto record = [&](const std::vector<std::uint64_t>& workgroups) {
     timing::TraceRecorder recorder(arch, workgroups, o.max_instructions);

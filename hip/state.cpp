@@ -106,6 +106,7 @@ void State::open() {
 }
 
 void State::note_stir() {
+  if (devices.size() == 1) return; // which runs everything at once: nothing waits for another
   const std::lock_guard lock(stirring);
   ++stir;
   stirred = std::chrono::steady_clock::now();

@@ -72,17 +72,12 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
   const std::uint64_t workgroups = std::uint64_t{g[0]} * g[1] * g[2];
   const unsigned threads = launch.plan().block[0] * launch.plan().block[1] * launch.plan().block[2];
   const auto used = isa::report(object, kernel).resources;
-  const auto occupancy =
-      isa::occupancy(std::max(8U, kernel.descriptor.vgprs), kernel.descriptor.lds_bytes, threads, arch);
 
   Modelled out;
   out.vgprs = used.vgprs_used, out.agprs = used.agprs_used, out.lds_bytes = used.lds_bytes;
   out.waves_per_simd = used.waves_per_simd;
-  out.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, (threads + 63) / 64));
-  // Workgroups of fewer waves than a unit has SIMDs: their LDS is counted whole.
-  if (const auto all = static_cast<unsigned>(machine::target(arch).lds_bytes);
-      kernel.descriptor.lds_bytes > 0)
-    out.resident = std::clamp(all / kernel.descriptor.lds_bytes, 1U, out.resident);
+  out.resident =
+      timing::resident_workgroups(kernel.descriptor.vgprs, kernel.descriptor.lds_bytes, threads, arch);
   const timing::ChipPlan plan = timing::plan(parameters, workgroups, out.resident, (threads + 63) / 64);
 
   const auto record = [&](const std::vector<std::uint64_t>& ids) {

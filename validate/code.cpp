@@ -1936,8 +1936,8 @@ void Sides::symbolic() {
     code_run_->names.watch(std::move(of_trips));
   }
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
-    const auto d = values_->datum(w);
     if (flow_->terms().kind(w) != TermKind::datum) return values_->truncated(w);
+    const auto d = values_->datum(w);
     if (!d || d->format != Element::i32 || d->numbers.size() != 1) return std::nullopt;
     return d->numbers[0];
   };

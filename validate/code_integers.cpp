@@ -34,7 +34,7 @@ Sym CodeRun::integer(const MapAt& m, Expr e) {
   case Fn::integer: return Sym(static_cast<std::int64_t>(n.value));
   case Fn::word: {
     const ExprNode& of = argument(e, 0).node();
-    if (of.fn == Fn::number) return now(substitute(of.sym, positions(m.inst, m.thread, m.element)));
+    if (of.fn == Fn::number) return formula_at(m, of.sym);
     return symbol_of(map_value(m, argument(e, 0)));
   }
   case Fn::truncated: return symbol_of(apply(Function::truncated, map_value(m, argument(e, 0))));
@@ -58,8 +58,7 @@ Number CodeRun::signed_value(const MapAt& m, Expr e) {
   Sym s = integer(m, e);
   if (!formulas->as_signed(s)) s = Formulas::reduced(s);
   if (const auto at = integers_.find(s); at != integers_.end()) return at->second;
-  if (const auto c = s.constant()) return arithmetic->constant(static_cast<double>(c->value()));
-  return apply(Function::number, stable_hash(s));
+  return number_of(s);
 }
 
 Number CodeRun::truth(const MapAt& m, Expr e) {
@@ -93,8 +92,7 @@ double CodeRun::integer_at_sizes(const MapAt& m, Expr e) {
   }
   if (n.fn == Fn::word &&
       argument(e, 0).node().fn == Fn::number) { // more digits than a real of RealArithmetic has
-    const Sym s = now(substitute(argument(e, 0).node().sym, positions(m.inst, m.thread, m.element)));
-    const auto c = s.constant();
+    const auto c = formula_at(m, argument(e, 0).node().sym).constant();
     const double x[] = {c ? static_cast<double>(c->value()) : std::numeric_limits<double>::quiet_NaN()};
     return std::isnan(x[0]) ? x[0] : codegen::function_value(n, x);
   }

@@ -659,6 +659,11 @@ const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int eleme
   return all[static_cast<std::size_t>(thread) * i.position.size() + static_cast<std::size_t>(element)];
 }
 
+Number CodeRun::number_of(Sym s) const {
+  if (const auto c = s.constant()) return arithmetic->constant(static_cast<double>(c->value()));
+  return apply(Function::number, stable_hash(s));
+}
+
 Number CodeRun::map_value(const MapAt& m, Expr e) {
   const ExprNode& n = e.node();
   const auto arg = [&](std::size_t k) { return map_value(m, {e.arena, n.args[k]}); };
@@ -666,16 +671,11 @@ Number CodeRun::map_value(const MapAt& m, Expr e) {
   const auto f32 = [&](double x) { return constant_of_f32(do_, x); };
   switch (n.fn) {
   case Fn::constant: return f32(n.value);
-  case Fn::number: {
-    const Sym s = now(substitute(n.sym, positions(m.inst, m.thread, m.element)));
-    if (const auto c = s.constant()) return do_.constant(static_cast<double>(c->value()));
-    return apply(Function::number, stable_hash(s));
-  }
+  case Fn::number: return number_of(formula_at(m, n.sym));
   case Fn::parameter: return m.operands[static_cast<std::size_t>(n.tensor)];
   case Fn::inside: {
-    const Position& at = positions(m.inst, m.thread, m.element);
     Formulas::Condition c;
-    formulas->require(c, now(substitute(n.index[1] - n.index[0], at) - Sym(1)));
+    formulas->require(c, formula_at(m, n.index[1] - n.index[0]) - Sym(1));
     if (concrete()) return c.never ? f32(n.value) : arg(0);
     c = formulas->canonical(c);
     for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));

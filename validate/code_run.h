@@ -185,6 +185,11 @@ private:
     int thread = 0, element = 0;
   };
   Number map_value(const MapAt& at, codegen::Expr e);
+  /// A formula of a map, of that element.
+  [[nodiscard]] Sym formula_at(const MapAt& at, Sym s) {
+    return now(substitute(s, positions(at.inst, at.thread, at.element)));
+  }
+  [[nodiscard]] Number number_of(Sym s) const;
   // Integers of a map (code_integers.cpp).
   Number map_integer(const MapAt& at, codegen::Expr e);
   /// A formula that is congruent to it modulo 2^32.

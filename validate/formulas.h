@@ -46,14 +46,15 @@ public:
 
   [[nodiscard]] std::optional<Sym> of(Word word);
   /// The word as the unsigned number that it is.
-  [[nodiscard]] std::optional<Sym> number(Word word) { return in_range(of(word), 0, 0xffffffffLL); }
+  [[nodiscard]] std::optional<Sym> number(Word word) { return as_unsigned(of(word)); }
   /// The same where these hold.
   [[nodiscard]] std::optional<Sym> number(Word word, const std::vector<Sym>& at_least_0);
-  [[nodiscard]] std::optional<Sym> signed_number(Word word) {
-    return in_range(of(word), -0x80000000LL, 0x7fffffffLL);
+  [[nodiscard]] std::optional<Sym> signed_number(Word word) { return as_signed(of(word)); }
+  /// Those that lie in the range of a word.
+  [[nodiscard]] std::optional<Sym> as_signed(std::optional<Sym> s) {
+    return in_range(s, -0x80000000LL, 0x7fffffffLL);
   }
-  [[nodiscard]] std::optional<Sym> as_signed(Sym s) { return in_range(s, -0x80000000LL, 0x7fffffffLL); }
-  [[nodiscard]] std::optional<Sym> as_unsigned(Sym s) { return in_range(s, 0, 0xffffffffLL); }
+  [[nodiscard]] std::optional<Sym> as_unsigned(std::optional<Sym> s) { return in_range(s, 0, 0xffffffffLL); }
   /// Congruent modulo 2^32, with coefficients in [-2^31, 2^31).
   [[nodiscard]] static Sym reduced(Sym s);
   /// Conjunction of conditions d >= 0 in normal form; nothing when there is none. An empty one always holds.

@@ -252,19 +252,22 @@ def gemm_shapes(a, b):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
 
 
-def gemm_type(a, options):
-    """The type of a product: that of the matrices, or the kernel's option `out`. Errors: ValueError for one that has none in torch here."""
+def _gemm_element(a, options):
+    """Of a product: that of the matrices, or the kernel's option `out`. Errors: ValueError for one that has no type here."""
     element = options.get("out") or _element(a)
     if element not in _ELEMENTS.values():
         raise ValueError(f"gemm: out={element!r}: {', '.join(_ELEMENTS.values())} are returned")
-    return _type(element, a)
+    return element
+
+
+def gemm_type(a, options):
+    return _type(_gemm_element(a, options), a)
 
 
 def gemm_of(a, b, device, arch, options):
     gemm_shapes(a, b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    element = options.get("out") or _element(a)
-    gemm_type(a, options)
+    element = _gemm_element(a, options)
     left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
     if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
         left, right = (_padded(x, -k % 8) for x in (left, right))

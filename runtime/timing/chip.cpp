@@ -1,4 +1,6 @@
 // Rounds, sharing, extrapolation.
+#include <inlay/machine/target.h>
+#include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/timing/chip.h>
 
 #include <algorithm>
@@ -8,6 +10,15 @@
 #include <queue>
 
 namespace inlay::runtime::timing {
+
+unsigned resident_workgroups(unsigned vgprs, std::uint32_t lds_bytes, unsigned work_items, isa::Arch arch) {
+  const unsigned waves = std::max(1U, (work_items + 63) / 64);
+  const unsigned all = isa::occupancy(std::max(8U, vgprs), lds_bytes, work_items, arch).waves_per_simd * 4;
+  const unsigned resident = std::max(1U, all / waves);
+  return lds_bytes == 0
+             ? resident
+             : std::clamp(static_cast<unsigned>(machine::target(arch).lds_bytes) / lds_bytes, 1U, resident);
+}
 
 ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident, unsigned waves) {
   ChipPlan c;

@@ -102,15 +102,16 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
   }
   Parameters p = from;
   const std::string source = "inlay calibrate --from-att: " + names;
-  const auto put = [&](const std::string& parameter, double before, const Counts& c, double value,
-                       const std::string& what, std::size_t enough) {
+  const auto put = [&](const std::string& parameter, double before, const Counts& c,
+                       const std::string& what) {
     const std::size_t n = total(c);
-    if (n < enough || value <= 0) return;
+    const double value = commonest(c);
+    if (n < least || value <= 0) return;
     if (value != before) p = p.with(parameter, value, source);
     fitted.push_back({parameter, what, before, value, n});
   };
   const auto number = [&](const char* parameter, const Counts& c, const char* what) {
-    put(parameter, from[parameter], c, commonest(c), what, least);
+    put(parameter, from[parameter], c, what);
   };
   number("valu_to_memory_clk", seen.valu_memory, "vector, then LDS or memory instruction");
   number("mfma_to_memory_clk", seen.mfma_memory, "matrix, then LDS or memory instruction");
@@ -129,8 +130,7 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
     for (const auto& [value, times] : counts) rules[prefix][value] += times;
   }
   for (const auto& [prefix, counts] : rules)
-    put("issue:" + prefix, from.issue_clocks(prefix), counts, commonest(counts), "what it takes to issue",
-        least);
+    put("issue:" + prefix, from.issue_clocks(prefix), counts, "what it takes to issue");
   return p;
 }
 

@@ -39,6 +39,10 @@ struct ChipPlan {
   /// Workgroups that run in the first round on XCD `xcd`, at most `most`.
   [[nodiscard]] std::vector<std::uint64_t> first_round(unsigned xcd, std::size_t most) const;
 };
+/// Workgroups that a compute unit holds at a time, 1 at least: as many as registers, waves and LDS leave room for. LDS is counted by
+/// workgroups, as those of fewer waves than a unit has SIMDs have it whole.
+[[nodiscard]] unsigned resident_workgroups(unsigned vgprs, std::uint32_t lds_bytes, unsigned work_items,
+                                           isa::Arch arch);
 /// `waves`: of a workgroup.
 [[nodiscard]] ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident,
                             unsigned waves = 1);

@@ -5,7 +5,9 @@
 #include "atom_pictures.h"
 #endif
 
+#include <inlay/algebra/coordinate.h>
 #include <inlay/algebra/expression.h>
+#include <inlay/algebra/ops/composition.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/render/html.h>
@@ -21,6 +23,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <fmt/format.h>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -106,14 +109,33 @@ void outline_tiles(const Call& call, std::vector<Picture>& pictures, std::size_t
     outline(pictures[inputs], [&](Int i) { return static_cast<int>(floor_div(i, tile).value()); });
 }
 
+/// Of a thread-value layout whose tile nobody gave: onto the extents of its coordinates, or its elements in rows that can be read.
+Picture thread_value_picture_alone(const Layout& layout) {
+  if (layout.has_basis_strides()) {
+    const IntTuple tile = coshape(layout);
+    const Layout onto = composition(Layout::col_major(tile), layout);
+    Picture picture = thread_value_picture(onto, tile);
+    picture.title.replace(0, to_string(onto).size(), to_string(layout));
+    return picture;
+  }
+  constexpr std::int64_t legible = 32, least = 4;
+  const std::int64_t size = layout.cosize().value();
+  std::int64_t row = legible;
+  while (size % row != 0) --row;
+  if (size <= legible || row < least) return thread_value_picture(layout, layout.cosize());
+  Picture picture = transposed(thread_value_picture(layout, IntTuple::of({Int(row), Int(size / row)})));
+  picture.title += fmt::format("   {} in a row; --tile ({},{}) gives a tile its shape", row, row, size / row);
+  return picture;
+}
+
 /// Who holds what: of a thread-value layout with its tile, or of the parts of a tiled copy or MMA, which bring theirs.
 std::vector<Picture> thread_value_pictures(const DrawArguments& a) {
   const Value value = evaluate_expression(a.expression, atom_names());
   const Record* record = value.get<Record>();
   if (!record) {
     const Layout layout = value.as_layout();
-    return {
-        thread_value_picture(layout, a.tile.empty() ? IntTuple(layout.cosize()) : parse_int_tuple(a.tile))};
+    return {a.tile.empty() ? thread_value_picture_alone(layout)
+                           : thread_value_picture(layout, parse_int_tuple(a.tile))};
   }
   const auto entry = [&](const char* name) -> const Value* {
     for (const auto& [key, v] : *record)

@@ -1,5 +1,6 @@
 // `inlay validate`: what machine code does in every schedule and for all sizes, without running it.
 #include "code_object_input.h"
+#include "exec_debug.h"
 #include "isa_json.h"
 #include "progress.h"
 
@@ -27,6 +28,7 @@ namespace inlay::cli {
 namespace {
 
 namespace symbolic = runtime::symbolic;
+using runtime::isa::LineTable;
 
 /// Of a code object: some seconds. The order of a kernel that is not decided by then is rarely decided later.
 constexpr std::uint64_t default_budget = 5'000'000;
@@ -60,11 +62,20 @@ std::string witness_text(const symbolic::Terms& t, const symbolic::OrderFinding&
   return s;
 }
 
-nlohmann::ordered_json finding_json(const symbolic::Terms& t, const symbolic::OrderFinding& f) {
+/// The line of the program that an instruction was made from; nothing without debug information.
+std::string source_text(const LineTable& lines, std::uint64_t address) {
+  const auto at = lines.at(address);
+  return at ? "  (" + to_string(*at) + ")" : "";
+}
+
+nlohmann::ordered_json finding_json(const symbolic::Terms& t, const LineTable& lines,
+                                    const symbolic::OrderFinding& f) {
   nlohmann::ordered_json j = {
       {"kind", symbolic::to_string(f.kind)}, {"address", f.address},       {"text", f.text},
       {"other_address", f.other_address},    {"other_text", f.other_text}, {"wave", f.wave},
       {"other_wave", f.other_wave}};
+  if (const auto at = lines.at(f.address)) j["source"] = to_json(*at);
+  if (const auto at = lines.at(f.other_address)) j["other_source"] = to_json(*at);
   if (f.kind == symbolic::OrderKind::race) {
     j["lane"] = f.lane;
     j["other_lane"] = f.other_lane;
@@ -194,6 +205,7 @@ int validate(Session& session, const Options& given) {
     for (const auto* k : chosen) kernels::validate::check_names(*k, *claims);
   }
 #endif
+  const LineTable lines = LineTable::read(object);
   int exit = Exit::yes;
   auto list = nlohmann::ordered_json::array();
   for (const auto* k : chosen) {
@@ -249,12 +261,16 @@ int validate(Session& session, const Options& given) {
                            {"wave", c.wave},
                            {"lane", c.lane},
                            {"message", c.message}});
+        if (const auto at = lines.at(c.address); at && !c.instruction.empty())
+          claimed.back()["source"] = to_json(*at);
         shown += c.verdict == symbolic::Verdict::validated ? 1 : 0;
         if (c.verdict == symbolic::Verdict::validated && c.claim.starts_with("inside")) continue;
         const bool validated = c.verdict == symbolic::Verdict::validated;
         claimed_text += fmt::format(
             "  {}{}: {}{}\n    {}\n", c.claim,
-            c.instruction.empty() ? "" : fmt::format(" at {:#x} {}", c.address, c.instruction),
+            c.instruction.empty()
+                ? ""
+                : fmt::format(" at {:#x} {}{}", c.address, c.instruction, source_text(lines, c.address)),
             symbolic::to_string(c.verdict),
             validated || c.instruction.empty() ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
             c.message);
@@ -266,9 +282,9 @@ int validate(Session& session, const Options& given) {
     if (o.json) {
       nlohmann::ordered_json j = {{"kernel", k->name}, {"verdict", symbolic::to_string(r.verdict)}};
       j["findings"] = nlohmann::ordered_json::array();
-      for (const auto& f : r.findings) j["findings"].push_back(finding_json(*r.terms, f));
+      for (const auto& f : r.findings) j["findings"].push_back(finding_json(*r.terms, lines, f));
       j["notes"] = nlohmann::ordered_json::array();
-      for (const auto& f : r.notes) j["notes"].push_back(finding_json(*r.terms, f));
+      for (const auto& f : r.notes) j["notes"].push_back(finding_json(*r.terms, lines, f));
       j["undecided"] = r.undecided;
       j["waves"] = r.waves;
       j["paths"] = r.paths;
@@ -287,10 +303,10 @@ int validate(Session& session, const Options& given) {
         "  {} waves, {} paths, {} loops by invariant, {} LDS instructions, {} pairs compared, {:.2f} s\n",
         r.waves, r.paths, r.loops, r.lds_sites, r.pairs, seconds);
     for (const auto& f : r.findings) {
-      session.out << fmt::format("  {}{}: {}\n    at    {:#x}  {}\n    after {:#x}  {}\n",
-                                 symbolic::to_string(f.kind),
-                                 f.conditional ? " (no launch that shows it is known)" : "", f.message,
-                                 f.address, f.text, f.other_address, f.other_text);
+      session.out << fmt::format(
+          "  {}{}: {}\n    at    {:#x}  {}{}\n    after {:#x}  {}{}\n", symbolic::to_string(f.kind),
+          f.conditional ? " (no launch that shows it is known)" : "", f.message, f.address, f.text,
+          source_text(lines, f.address), f.other_address, f.other_text, source_text(lines, f.other_address));
       if (!f.path.empty()) session.out << "    path  " << path_text(*r.terms, f) << "\n";
       if (!f.witness.empty()) session.out << "    for   " << witness_text(*r.terms, f) << "\n";
     }

@@ -84,6 +84,14 @@ TEST_CASE("thread-value layouts and matrix instructions") {
   const Ran tv = inlay_command({"draw", "((2,2),2):((1,4),2)", "--tv", "--tile", "(4,2)"});
   CHECK(tv.exit == Exit::yes);
   CHECK(tv.out.find("   3 | T1V1 T3V1\n") != std::string::npos);
+  // Without a tile: as many in a row as can be read, or the extents of coordinates.
+  const Ran rows = inlay_command({"draw", "(64,2):(1,64)", "--tv"});
+  CHECK(rows.exit == Exit::yes);
+  CHECK(rows.out.find("32 in a row; --tile (32,4) gives a tile its shape") != std::string::npos);
+  CHECK(rows.out.find("   1 | T32V0 T33V0") != std::string::npos);
+  CHECK(rows.out.find("   3 | T32V1 T33V1") != std::string::npos);
+  const Ran coordinates = inlay_command({"draw", "((2,2),2):((1@0,1@1),2@0)", "--tv"});
+  CHECK(coordinates.out.find("   3 | T1V1 T3V1\n") != std::string::npos);
   const Ran mfma = inlay_command({"draw", "--mfma", "32x32x8"});
   CHECK(mfma.exit == Exit::yes);
   CHECK(mfma.out.find("mfma 32x32x8 C and D") != std::string::npos);

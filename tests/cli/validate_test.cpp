@@ -186,6 +186,21 @@ k:
   CHECK(f["kind"] == "race");
   CHECK(f["text"] == "ds_read_b32 v2, v1");
   CHECK(f["other_text"] == "ds_write_b32 v1, v0");
+  // Assembly is its own source; built from another one, both instructions have its lines.
+  CHECK(f["source"] == nlohmann::json{{"file", "stdin"}, {"line", 10}});
+  CHECK(f["other_source"]["line"] == 8);
+  std::string lined = race;
+  lined.insert(0, ".file 1 \"/src\" \"race.py\"\n");
+  lined.replace(lined.find("  ds_write"), 0, "  .loc 1 10 0\n");
+  lined.replace(lined.find("  ds_read"), 0, "  .loc 1 12 7\n");
+  const Ran source = inlay_command({"validate", "-", "--block", "128"}, lined);
+  INFO(source.out << source.err);
+  CHECK(source.out.find("ds_read_b32 v2, v1  (race.py:12:7)") != std::string::npos);
+  CHECK(source.out.find("ds_write_b32 v1, v0  (race.py:10)") != std::string::npos);
+  const auto lines = nlohmann::json::parse(
+      inlay_command({"validate", "-", "--block", "128", "--json"}, lined).out)["kernels"][0]["findings"][0];
+  CHECK(lines["source"] == nlohmann::json{{"file", "race.py"}, {"line", 12}, {"column", 7}});
+  CHECK(lines["other_source"]["line"] == 10);
   // One wave alone has no one to race with: LDS instructions of a wave are in order.
   CHECK(inlay_command({"validate", "-", "--block", "64"}, race).exit == 0);
   CHECK(inlay_command({"validate", "-", "--block", "4096"}, race).exit == 2);

@@ -29,11 +29,24 @@ void check_count(const LaunchContract& contract, std::size_t given) {
       fmt::format("{}: {} buffers were given\n  hint   {}, in this order", contract.kernel, given, names));
 }
 
+/// One set of buffers, or one for each device.
+void check_sets(const LaunchContract& contract, const std::vector<Bytes>& buffers) {
+  const std::size_t count = contract.buffers.size();
+  if (contract.devices == 1 || buffers.size() != count * static_cast<std::size_t>(contract.devices))
+    return check_count(contract, buffers.size());
+  for (std::size_t i = count; i < buffers.size(); ++i)
+    if (buffers[i].size() != buffers[i % count].size())
+      throw std::invalid_argument(fmt::format(
+          "{}: {} of device {} has {} bytes, and that of device 0 has {}\n  hint   as many on all devices",
+          contract.kernel, contract.buffers[i % count].name, i / count, buffers[i].size(),
+          buffers[i % count].size()));
+}
+
 /// Each buffer holds what a kernel of these sizes touches, as far as that is known.
 void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>& buffers,
                         const std::vector<std::int64_t>& sizes) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const LaunchContract::Buffer& b = contract.buffers[i];
+    const LaunchContract::Buffer& b = contract.buffers[i % contract.buffers.size()];
     const auto needed = static_cast<std::size_t>(b.bytes(sizes));
     if (!b.bits || buffers[i].size() >= needed) continue;
     std::string values;
@@ -221,7 +234,10 @@ namespace {
 std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& data,
                             const LaunchPlan& plan, OnFinding on_finding) {
   LoadedKernel kernel(device, artifact);
-  const PlacedBuffers placed(device, artifact.contract, {data.begin(), data.end()});
+  const std::size_t count = std::min(data.size(), artifact.contract.buffers.size());
+  PlacedBuffers placed(device, artifact.contract,
+                       {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count)});
+  if (data.size() > count) placed.write(data);
   try {
     if (artifact.contract.devices > 1)
       kernel.launch_on_devices(plan, placed.addresses());
@@ -247,7 +263,7 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
 std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& buffers,
                        const std::vector<std::int64_t>& sizes, OnFinding on_finding) {
   const LaunchPlan plan = artifact.contract.plan(sizes);
-  check_count(artifact.contract, buffers.size());
+  check_sets(artifact.contract, buffers);
   check_large_enough(artifact.contract, buffers, sizes);
   return run_plan(device, artifact, buffers, plan, on_finding);
 }

@@ -108,9 +108,8 @@ py::list run(const Built& b, const std::vector<py::bytes>& buffers,
     after = kernels::run(*device, b.artifact, data, sizes);
   }
   py::list out;
-  for (std::size_t i = 0; i < b.artifact.contract.buffers.size();
-       ++i) { // of several devices, those of the first
-    if (b.artifact.contract.buffers[i].output)
+  for (std::size_t i = 0; i < after.size(); ++i) { // of several devices, those of the first come first
+    if (b.artifact.contract.buffers[i % b.artifact.contract.buffers.size()].output)
       out.append(py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size()));
     else
       out.append(py::none());

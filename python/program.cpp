@@ -217,6 +217,15 @@ PyTensor declared(const Owner& k, const std::string& name, const std::string& ty
   return {k, (to(k).*declare)(name, element(k, type), of(k, shape), place_or_none(k, place))};
 }
 
+std::vector<PyTensor> peers(const Owner& k, const std::string& name, const std::string& type,
+                            const std::vector<PySym>& shape, const py::object& place) {
+  if (shape.empty()) throw codegen::CodegenError(name + " has no axes", "", "(1,) for one element");
+  std::vector<PyTensor> out;
+  for (const Tensor& t : to(k).peers(name, element(k, type), of(k, shape), place_or_none(k, place)))
+    out.push_back({k, t});
+  return out;
+}
+
 PyTensor lds(const Owner& k, const std::string& name, const std::string& type, const Extents& shape,
              const std::optional<Swizzle>& swizzle, int padding, const py::object& place) {
   const auto one = [](int n) { return n >= 1; };
@@ -565,6 +574,14 @@ void add_program(py::module_& m) {
       .def("inout", located(&declared<&Program::inout>), "name"_a, "element"_a, "shape"_a,
            "place"_a = py::none(),
            "An output that holds an input before the launch; in its specification it is what was there.")
+      .def("devices", located(+[](const Owner& k, int count) {
+             return PySym{k, to(k).devices(count)};
+           }),
+           "count"_a,
+           "That many devices run the program together, each a launch of its own: its rank, 0 to count - 1.")
+      .def("peers", located(&peers), "name"_a, "element"_a, "shape"_a, "place"_a = py::none(),
+           "An input of every device, in the memory of each: `name_0`, `name_1`, ... They may be loaded "
+           "between two meetings.")
       .def("paged", located(+[](const Owner& k, Name name, const PyTensor& cache, const PyTensor& table) {
              return PyTensor{k, to(k).paged(name, of(k, cache), of(k, table))};
            }),
@@ -769,6 +786,8 @@ void add_program(py::module_& m) {
              to(k).await(name, of(k, number), here());
            }),
            "name"_a, "number"_a, "Waits until it is this workgroup's turn; `await` in C++.")
+      .def("meet", located(+[](const Owner& k, Name name) { to(k).meet(name, here()); }), "name"_a,
+           "Waits until the workgroup of this number is here on all devices, by flags in the memory of each.")
       .def("signal", located(+[](const Owner& k, Name name) { to(k).signal(name, here()); }), "name"_a,
            "Passes the turn on.");
 }

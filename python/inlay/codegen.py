@@ -20,7 +20,7 @@ import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, answer, host, size_number
+from ._tools import CommandError, Timing, answer, host, size_number
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -39,33 +39,61 @@ def _want_type(a, name, element):
         raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}: give {wanted}")
 
 
+def _sets(manifest, buffers):
+    """The arrays of each device, in the order of the buffers; of a kernel that several devices run, a list is each device's own."""
+    devices, sets = manifest.get("devices", 1), []
+    for buffer, given in zip([a for a in manifest["arguments"] if a["kind"] == "buffer"], buffers):
+        name, own = buffer["name"], "device" not in buffer
+        many = devices > 1 and isinstance(given, (list, tuple))
+        if many and (not own or len(given) != devices):
+            raise TypeError(f"buffer {name}: {len(given)} arrays; " + (f"one for each of {devices} devices" if own else f"it is device {buffer['device']}'s: one array"))
+        if devices > 1 and own and buffer["output"] and not many:
+            raise TypeError(f"buffer {name} is written by each of {devices} devices: give a list of as many arrays")
+        sets.append((buffer, [host(x) for x in given] if many else [host(given)]))
+    return devices, sets
+
+
 def _run(self, *buffers, check="bounds,uninit,races", **sizes):
     """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
 
     Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
+    Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
+    that is no peer's; their ranks are given by themselves.
     Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program.
     """
     import numpy
 
-    arrays = [host(b) for b in buffers]
-    of_buffers = [a for a in json.loads(self.manifest)["arguments"] if a["kind"] == "buffer"]
-    for k, (a, buffer) in enumerate(zip(arrays, of_buffers)):
-        _want_type(a, buffer["name"], buffer["type"])
-        if not a.flags.c_contiguous:
-            raise ValueError(f"buffer {buffer['name']} is not contiguous")
-        if buffer["output"] and not a.flags.writeable:
-            raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
-        for other, of_other in zip(arrays[:k], of_buffers):
-            if (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
-                raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
+    manifest = json.loads(self.manifest)
+    if len(buffers) != len(self.buffers):
+        raise CommandError(f"{self.kernel}: {len(buffers)} buffers were given\n  hint   {', '.join(self.buffers)}, in this order")
+    devices, sets = _sets(manifest, buffers)
+    seen = []
+    for buffer, arrays in sets:
+        for a in arrays:
+            _want_type(a, buffer["name"], buffer["type"])
+            if not a.flags.c_contiguous:
+                raise ValueError(f"buffer {buffer['name']} is not contiguous")
+            if buffer["output"] and not a.flags.writeable:
+                raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
+            for other, of_other in seen:
+                if (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
+                    raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
+            seen.append((a, buffer))
     sizes = {name: size_number(name, value) for name, value in sizes.items()}
+    if devices > 1:
+        if manifest["rank"] in sizes:
+            raise TypeError(f"size {manifest['rank']} is each device's own number, and no argument")
+        sizes[manifest["rank"]] = 0
+    of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
     try:
-        after = self._run([a.tobytes() for a in arrays], sizes, check)
+        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, check)
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
-    for a, data in zip(arrays, after):
-        if data is not None:
-            a[...] = numpy.frombuffer(data, dtype=a.dtype).reshape(a.shape)
+    for k, (_, arrays) in enumerate(sets):
+        for r, a in enumerate(arrays):
+            data = after[r * len(sets) + k]
+            if data is not None:
+                a[...] = numpy.frombuffer(data, dtype=a.dtype).reshape(a.shape)
 
 
 def _save(self, directory):
@@ -79,7 +107,7 @@ def _save(self, directory):
 
 
 def _time(self, *buffers, **sizes):
-    """Clocks of a launch on hardware by the model, as inlay.time gives them. Without buffers they hold zeros."""
+    """Clocks of a launch on hardware by the model, an inlay.Timing. Without buffers they hold zeros."""
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         arguments = []
         for name, b in zip(self.buffers, buffers):
@@ -87,7 +115,7 @@ def _time(self, *buffers, **sizes):
             host(b).tofile(file)
             arguments += ["--arg", f"{name}=in:{file}"]
         sizes = [word for name, value in sizes.items() for word in ("--size", f"{name}={value}")]
-        return answer(["time", self.save(directory), *arguments, *sizes], {})
+        return Timing(answer(["time", self.save(directory), *arguments, *sizes], {}))
 
 
 Artifact.run, Artifact.save, Artifact.time = _run, _save, _time  # noqa: F821

@@ -79,8 +79,8 @@ class Guide(unittest.TestCase):
             self.assertEqual(len(codes), 2 * (len(GUIDE) + 1) if slow else 2 * len(GUIDE) - 1)
             self.assertEqual(len({str(code) for code in codes.values()}), len(codes))  # no two are one
 
-    def test_rows_through_a_table_and_turns(self):
-        for name in ("moe_stage2", "cumsum"):
+    def test_rows_through_a_table_turns_and_several_devices(self):
+        for name in ("moe_stage2", "cumsum", "all_reduce"):
             with self.subTest(name), tempfile.TemporaryDirectory() as directory:
                 inlay.build(name, directory)
                 built = importlib.import_module(name).main()
@@ -350,6 +350,55 @@ class Operations(unittest.TestCase):
         c = numpy.zeros((m, n), numpy.float32)
         k.build().run(c, x, y, m=m, n=n, k=depth)
         numpy.testing.assert_allclose(c, x.astype(float) @ y.astype(float).T, atol=1e-3)
+
+    def test_several_devices(self):
+        def sums(devices=2, first=True, last=True):
+            """Of what the peers and the devices themselves have, and the line of the load."""
+            k = Program("sums", "gfx942", 64)
+            n, rank = k.size("n", most=1 << 20), k.devices(devices)
+            y, own, x = k.output("y", "f32", [n]), k.input("own", "f32", [n]), k.peers("x", "f32", [n])
+            self.assertEqual(([t.name for t in x], str(rank)), ([f"x_{d}" for d in range(devices)], "rank"))
+            add = lambda *v: sum(v[1:], v[0])
+            k.computes(y, lambda i: add(own[i], *(t[i] for t in x)))
+            w, tv = k.workgroups(0, n, 64), line_tv(64, 1, 64)
+            if first: k.meet("signals")
+            of = [k.load(k.tile(t, [64], [w]), tv, 1) for t in (own, *x)]; loaded = line()
+            k.store(k.map(of, add), k.tile(y, [64], [w]), 1)
+            if last: k.meet("signals")
+            return k, loaded
+        k, loaded = sums(first=False)
+        with self.assertRaisesRegex(inlay.ProgramError, "what is read of x_0 is there") as caught:
+            k.build()
+        self.assertEqual((caught.exception.file, caught.exception.line), (__file__, loaded))
+        with self.assertRaisesRegex(inlay.ProgramError, "no device's launch ends while another one reads"):
+            sums(last=False)[0].prove()
+        k, _ = sums(3)
+        self.assertTrue(k.orders()["deterministic"])
+        built = k.build()
+        self.assertEqual(built.buffers, ["y", "own", "x_0", "x_1", "x_2", "signals_0", "signals_1", "signals_2"])
+        x, own = (numpy.random.default_rng(seed).integers(-9, 9, (3, 100)).astype(numpy.float32) for seed in (1, 2))
+        y, flags = numpy.zeros((3, 100), numpy.float32), numpy.zeros((3, 6), numpy.int32)
+        for launch in range(2):  # the flags count on
+            built.run(list(y), list(own), *x, *flags, n=100, check="all")
+            numpy.testing.assert_array_equal(y, own + x.sum(0))
+        self.assertEqual(set(flags.ravel()), {4})
+        built.run(list(y), own[0], *x, *flags, n=100)  # the same on all devices
+        numpy.testing.assert_array_equal(y, own[:1] + x.sum(0) + 0 * y)
+        for given, wrong, pattern in (((y[0], own[0], *x, *flags), TypeError, "y is written by each of 3 devices"),
+                                      ((list(y[:2]), own[0], *x, *flags), TypeError, "y: 2 arrays; one for each of 3 devices"),
+                                      ((list(y), own[0], list(x), *x[1:], *flags), TypeError, "x_0: 3 arrays; it is device 0's"),
+                                      (([y[0], y[0], y[1]], own[0], *x, *flags), ValueError, "buffers y and y share memory"),
+                                      ((list(y), [own[0], own[1], own[2, :50]], *x, *flags), inlay.CommandError, "own of device 2 has 200 bytes")):
+            with self.assertRaisesRegex(wrong, pattern):
+                built.run(*given, n=100)
+        with self.assertRaisesRegex(TypeError, "rank is each device's own number"):
+            built.run(list(y), own[0], *x, *flags, n=100, rank=1)
+        k = Program("k", "gfx942", 64)
+        n = k.size("n")
+        for f, pattern in ((lambda: k.peers("x", "f32", [n]), "one device"), (lambda: k.devices(1), "2 to 64"), (lambda: k.meet("s"), "one device|no grid")):
+            with self.assertRaisesRegex(inlay.ProgramError, pattern) as caught:
+                f()
+            self.assertEqual(caught.exception.line, f.__code__.co_firstlineno)
 
     def test_what_was_there(self):
         k = Program("scale", "gfx942", 64)

@@ -80,7 +80,8 @@ struct FindingsError : std::runtime_error {
 enum class OnFinding : std::uint8_t { fail, keep };
 
 /// Copies `buffers` in, launches once, waits, and hands out what all of them hold afterwards: of several devices that launch together
-/// those of device 0, then those of device 1 and so on.
+/// those of device 0, then those of device 1 and so on. They begin with the same buffers, or with those of their own where `buffers` has
+/// a set for each, in that order; a peer's buffer is then the same in all sets.
 /// Errors: std::invalid_argument for a buffer that is smaller than the sizes ask for, with its name and both numbers of bytes;
 /// FindingsError; those of LoadedKernel.
 [[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,

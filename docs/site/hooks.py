@@ -180,6 +180,8 @@ def notebook_page(path):
             if "image/svg+xml" in data:
                 picture = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
                 out.append(f'![{"".join(data["text/plain"]).splitlines()[0]}](data:image/svg+xml;base64,{picture})')
+            elif "text/html" in data:
+                out.append("".join(data["text/html"]))
             else:
                 out.append("```text\n" + "".join(output.get("text") or data["text/plain"]).rstrip() + "\n```")
     name = os.path.basename(path)

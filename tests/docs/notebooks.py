@@ -3,8 +3,9 @@
 
   notebooks.py [--write] FILE.ipynb...
 
-A cell shows what it prints and its last expression: the text, and `_repr_svg_` where there is one. --write puts that into the file instead. Needs
-the package inlay, and no Jupyter.
+A cell shows what it prints and its last expression: the text, and `_repr_svg_` and `_repr_html_` where there are. --write puts that into the file
+instead. Of a cell with the metadata `"varies": true`, whose numbers change with the code, the kinds of its outputs are compared. Needs the package
+inlay, and no Jupyter.
 """
 import ast
 import contextlib
@@ -33,8 +34,17 @@ def shown(source, names):
         data = {"text/plain": lines(repr(value))}
         if hasattr(value, "_repr_svg_"):
             data["image/svg+xml"] = lines(value._repr_svg_())
+        if hasattr(value, "_repr_html_"):
+            data["text/html"] = lines(value._repr_html_())
         outputs.append({"data": data, "execution_count": None, "metadata": {}, "output_type": "execute_result"})
     return outputs
+
+
+def same(cell, outputs):
+    if not cell["metadata"].get("varies"):
+        return outputs == cell["outputs"]
+    kinds = [[(o["output_type"], sorted(o.get("data", ()))) for o in of] for of in (outputs, cell["outputs"])]
+    return kinds[0] == kinds[1]
 
 
 def main():
@@ -55,7 +65,7 @@ def main():
                 sys.exit(1)
             if write:
                 cell["outputs"] = outputs
-            elif outputs != cell["outputs"]:
+            elif not same(cell, outputs):
                 differ += 1
                 print(f"{file}: cell {number} shows\n{json.dumps(outputs)[:2000]}\n  where the file says\n{json.dumps(cell['outputs'])[:2000]}")
         if write:

@@ -24,8 +24,7 @@ def main(rows=64, n=1000):
     report = inlay.check(softmax[(rows,)], y, x, n, BLOCK=1024)
     print(report)
     if report:
-        timing = inlay.time(softmax[(rows,)], y, x, n, BLOCK=1024)["timing"]
-        print(f"{timing['chip']['clocks']:.0f} clocks, {timing['chip']['microseconds']:.1f} us, bottleneck: {timing['bottleneck']}")
+        print(inlay.time(softmax[(rows,)], y, x, n, BLOCK=1024))
     # [check end]
 
 

@@ -41,11 +41,11 @@ if hasattr(_inlay, "kernel_names"):
     from .codegen import Artifact, Program, ProgramError, ProofReport
     from ._kernels import flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
     from ._launch import LoadedKernel, load
-    from ._tools import (CommandError, Picture, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
+    from ._tools import (CommandError, Picture, Timing, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
     from ._triton import Report, check
 
     __version__ = _inlay.version
-    __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "build", "check", "codegen",
+    __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "Timing", "build", "check", "codegen",
                 "compare", "draw", "exec", "flash_attention", "fuzz", "gemm",
                 "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
 else:

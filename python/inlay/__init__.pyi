@@ -114,6 +114,39 @@ class Report:
     def raise_if_found(self) -> None:
         """An AssertionError with the findings, for tests."""
 
+class Timing(dict[str, Any]):
+    """The clocks of a launch by the model: a dict, the JSON of `inlay time`, and what is asked for most as fields.
+
+    `clocks` of the launch and their `uncertainty`; `microseconds` and, where there are matrix products, `tflops` and `peak_percent` of the
+    matrix pipes, at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
+    if a limit went; `stalls`, dicts of the instructions that wait longest."""
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def geometry(self) -> str: ...
+    @property
+    def clocks(self) -> float: ...
+    @property
+    def uncertainty(self) -> float: ...
+    @property
+    def microseconds(self) -> float: ...
+    @property
+    def mhz(self) -> float: ...
+    @property
+    def tflops(self) -> Optional[float]: ...
+    @property
+    def peak_percent(self) -> float: ...
+    @property
+    def bottleneck(self) -> Optional[str]: ...
+    @property
+    def spent(self) -> dict[str, float]: ...
+    @property
+    def saved(self) -> dict[str, float]: ...
+    @property
+    def stalls(self) -> list[dict[str, Any]]: ...
+
 class CommandError(ValueError):
     """What the command says when it refuses: its message, with what was given and a hint."""
 
@@ -132,6 +165,13 @@ def prove(property: str, /, *arguments: Any, where: Union[str, Sequence[str]] = 
     """Is a statement about layouts true for all values of their symbols? Properties and arguments are those of `inlay prove`: equal, disjoint, inverse A B; covers, within, aligned A N; injective, bijective, conflict-free, coalesced A. Returns a Verdict; a question without a meaning is a ValueError."""
 def recheck(certificate: str, /) -> dict[str, Any]:
     """Checks a certificate without the prover: a dict of accepted, answers and reason."""
+def time(file: Any, *args: Any, kernel: Optional[str] = ..., grid: Any = ..., block: Any = ..., arch: Optional[str] = ..., **options: Any) -> Timing:
+    """Clocks of a launch on hardware by the model: `inlay time`, as a Timing. Arrays are inputs; nothing is written back.
+
+    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
+
+        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256).clocks
+        >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")"""
 def evaluate(text: str, /) -> Any:
     """An expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)')."""
 def add(tuple: Any, tuple2: Any, /) -> Any:
@@ -376,20 +416,13 @@ def run_kernel(name: Any, inputs: Any, /, *, check: Any = ..., **options: Any) -
     `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out; what the sanitizers find is an
     error. `kernels(name)` has the options.
 
-        >>> inlay.run_kernel("softmax", {"x": x}, rows=4, cols=1024, dtype="f32")["y"]"""
+        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"]"""
 def search(what: Any, *arguments: Any, **options: Any) -> Any:
     """A swizzle, padding, vector or tiler with its proof: `inlay search WHAT`, as a dict.
 
     >>> inlay.search("swizzle", view="ds_read_b128 ((16,4),2):((128,16),64)", tile=8192)["found"][0]"""
 def softmax(x: Any, /, *, device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """softmax over the last dimension. `device`, `arch`: as of gemm."""
-def time(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back.
-
-    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
-
-        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["timing"]["clocks"]
-        >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")"""
 def validate(file: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict.
 

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 import types
 
 from ._tools import CommandError, processor
@@ -37,6 +38,7 @@ class Emulator:
         self._hip.inlay_hip_report.restype = self._hip.inlay_hip_error.restype = ctypes.c_char_p
         self._hip.hipHostRegister.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
         self._hip.hipHostUnregister.argtypes = [ctypes.c_void_p]
+        self._lock = threading.Lock()  # launches of several threads
         self._held = collections.Counter()  # address of a storage: launches under way that use it
         self._pointed = collections.deque(maxlen=256)  # tensors whose address the program took: it may be an argument by itself
         if not opened:
@@ -59,23 +61,25 @@ class Emulator:
     def holding(self, tensors):
         """The storages of these tensors are device memory within: bounds are those of what torch allocated."""
         ranges = {}
-        for t in [*tensors, *self._pointed]:
+        for t in [*tensors, *list(self._pointed)]:
             storage = t.untyped_storage() if hasattr(t, "untyped_storage") else None
             if storage is not None and storage.device.type == "cpu" and storage.nbytes():
                 ranges[storage.data_ptr()] = max(storage.nbytes(), ranges.get(storage.data_ptr(), 0))
         held = []
         try:
-            for at, size in ranges.items():
-                if not self._held[at]:
-                    self._checked(self._hip.hipHostRegister(at, size, 0))
-                self._held[at] += 1
-                held.append(at)
+            with self._lock:
+                for at, size in ranges.items():
+                    if not self._held[at]:
+                        self._checked(self._hip.hipHostRegister(at, size, 0))
+                    self._held[at] += 1
+                    held.append(at)
             yield
         finally:
-            for at in held:
-                self._held[at] -= 1
-                if not self._held[at]:
-                    self._hip.hipHostUnregister(at)
+            with self._lock:
+                for at in held:
+                    self._held[at] -= 1
+                    if not self._held[at]:
+                        self._hip.hipHostUnregister(at)
 
 
 def defects(launches):
@@ -127,6 +131,7 @@ def adapt(name, emulator):
 
 def _flydsl(emulator):
     os.environ["FLYDSL_GPU_ARCH"] = emulator.arch
+    os.environ.setdefault("FLYDSL_DEBUG_ENABLE_DEBUG_INFO", "1")  # lines of Python in the code object, which findings name
     if "ROCM_PATH" not in os.environ and not os.path.exists("/opt/rocm/llvm/bin/ld.lld"):
         # FlyDSL's compiler links by the ld.lld that lies there, before and after it is imported.
         linker = next(filter(None, map(shutil.which, (*(f"ld.lld-{n}" for n in range(23, 17, -1)), "ld.lld"))), None)
@@ -256,6 +261,20 @@ def _torch_on_processor(emulator):
             return function(*args, **kwargs)
 
     OnProcessor().__enter__()
+    start = threading.Thread.start
+
+    def start_on_processor(thread):
+        """Modes of torch are of one thread; those that are started now have this one, too."""
+        run = thread.run
+
+        def run_on_processor():
+            with OnProcessor():
+                run()
+
+        thread.run = run_on_processor
+        start(thread)
+
+    threading.Thread.start = start_on_processor
 
     class Stream:
         cuda_stream = 0

@@ -21,7 +21,7 @@ def run_kernel(name, inputs, /, *, check="bounds,uninit,races", **options):
     `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out; what the sanitizers find is an
     error. `kernels(name)` has the options.
 
-        >>> inlay.run_kernel("softmax", {"x": x}, rows=4, cols=1024, dtype="f32")["y"]
+        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"]
     """
     try:
         words = kernel_flags(options)
@@ -98,6 +98,15 @@ def _allocate(shape, element, like, zeros):
     import numpy
 
     return numpy.zeros(shape, dtype=_numpy_type(element))
+
+
+def _zeros(shape, element, like):
+    """Zeros where `like` is, and of its kind."""
+    if _is_tensor(like):
+        import torch
+
+        return torch.zeros(shape, dtype=_type(element, like), device=like.device)
+    return _allocate(shape, element, like, True)
 
 
 def _contiguous(a):
@@ -187,6 +196,9 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     """The outputs of one launch. `inputs`: arrays by the kernel's names; `outputs`: shape and element by name; `sizes`: what the kernel is built
     for; `launched`: its sizes in a launch, where they are others; `by_hand`: options that the emulator takes where the caller has none."""
     like = next(iter(inputs.values()))
+    for option, of_arrays in {**sizes, "dtype": _element(like)}.items():
+        if option in options:
+            raise ValueError(f"{name}: {option} is that of the arrays, {of_arrays}, and no option here\n  hint   inlay.run_kernel takes {option}=")
     gpus = [_of_gpu(a) for a in inputs.values()]
     on_gpu = gpus[0]
     if on_gpu:
@@ -200,6 +212,8 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
         _mixed(name, inputs)
     else:
         where = place(device, arch)
+    if all(0 in shape for shape, _ in outputs.values()):
+        return [_zeros(shape, element, like) for shape, element in outputs.values()]
     if where.startswith("emulator"):
         asked = {**(by_hand or {}), **options}
         out = run_kernel(name, inputs, dtype=_element(like), arch=where.partition(":")[2], **sizes, **asked)
@@ -268,6 +282,8 @@ def gemm_of(a, b, device, arch, options):
     gemm_shapes(a, b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     element = _gemm_element(a, options)
+    if k == 0:  # a sum of nothing
+        return _zeros((m, n), element, a)
     left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
     if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
         left, right = (_padded(x, -k % 8) for x in (left, right))
@@ -382,7 +398,7 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
 
 
 def flash_attention_shapes(q, k, v):
-    if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
+    if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or not k.shape[2] or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
         raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
     _one_type("flash_attention", q=q, k=k, v=v)
 
@@ -405,6 +421,8 @@ def flash_attention_of(q, k, v, causal, device, arch, options):
 def flash_attention_backward_of(do, q, k, v, o, lse, causal, device, arch):
     """The gradients of q, k and v."""
     _one_type("flash_attention_backward", do=do, q=q, k=k, v=v, o=o)
+    if 0 in q.shape:
+        return [_zeros(tuple(a.shape), _element(a), a) for a in (q, k, v)]
     sizes, form = _attention(q, k)
     rows = {n: sizes[n] for n in ("batch", "queries", "heads")}
     per_row = (tuple(lse.shape), "f32")

@@ -1,4 +1,5 @@
 """The commands as functions: arguments are those of `inlay COMMAND`, answers are its JSON."""
+import html
 import json
 import operator
 import os
@@ -200,12 +201,53 @@ def _is_file(a):
     return isinstance(a, (str, os.PathLike))
 
 
+class Timing(dict):
+    """The clocks of a launch by the model: a dict, the JSON of `inlay time`, and what is asked for most as fields.
+
+    `clocks` of the launch and their `uncertainty`; `microseconds` and, where there are matrix products, `tflops` and `peak_percent` of the
+    matrix pipes, at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
+    if a limit went; `stalls`, dicts of the instructions that wait longest.
+    """
+
+    kernel = property(lambda self: self["kernel"])
+    arch = property(lambda self: self["arch"])
+    geometry = property(lambda self: self.get("geometry", ""))
+    clocks = property(lambda self: self._chip["clocks"])
+    uncertainty = property(lambda self: self._chip["uncertainty"])
+    microseconds = property(lambda self: self._chip["load"]["microseconds"])
+    mhz = property(lambda self: self._chip["load"]["clock_mhz"])
+    tflops = property(lambda self: self._chip["load"]["tflops"])
+    peak_percent = property(lambda self: self._chip["load"]["peak_percent"])
+    bottleneck = property(lambda self: self["timing"]["bottleneck"])
+    spent = property(lambda self: self["timing"]["spent"])
+    saved = property(lambda self: {limit["limit"]: limit["saved"] for limit in self["timing"]["without"]})
+    stalls = property(lambda self: self["timing"]["stalls"])
+    _chip = property(lambda self: self["timing"]["chip"])
+
+    def __str__(self):
+        text = f"{self.kernel} on {self.arch}: {self.clocks:.0f} clocks, {self.microseconds:.1f} us at {self.mhz:.0f} MHz"
+        if self.tflops is not None:
+            text += f", {self.tflops:.1f} TFLOP/s ({self.peak_percent:.1f} % of peak)"
+        return text + (f", bottleneck: {self.bottleneck}" if self.bottleneck else "")
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        def table(title, rows):
+            cells = "".join(f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{value:.0f}</td></tr>" for name, value in rows)
+            return f"<table><thead><tr><th scope='col'>{title}</th><th scope='col'>clocks</th></tr></thead><tbody>{cells}</tbody></table>" if cells else ""
+
+        first = sorted(self.spent.items(), key=lambda entry: -entry[1])
+        stalls = [(f"{s['text']} ({s['cause']})", s["clocks"]) for s in self.stalls[:8]]
+        return f"<p>{html.escape(str(self))}</p>" + table("spent on", first) + table("saved without", self.saved.items()) + table("stalls", stalls)
+
+
 def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
-    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back.
+    """Clocks of a launch on hardware by the model: `inlay time`, as a Timing. Arrays are inputs; nothing is written back.
 
     Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
 
-        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["timing"]["clocks"]
+        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256).clocks
         >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")
     """
     if not _is_file(file):
@@ -219,7 +261,7 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         texts, _ = _arguments(args, directory)
         words = [word for t in texts for word in ("--arg", t)]
-        return answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options})
+        return Timing(answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options}))
 
 
 def validate(file, /, *args, grid=None, arch=None, **options):

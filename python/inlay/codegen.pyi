@@ -38,12 +38,14 @@ class Artifact:
         """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
 
         Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
+        Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
+        that is no peer's; their ranks are given by themselves.
         Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program."""
     def save(self, directory: Any) -> Any:
         """Writes what `inlay build` writes: code object, launch manifest, IR, assembly, proofs. The manifest's file, which inlay.load,
         inlay.exec, inlay.time, inlay.validate and the command line take."""
     def time(self, *buffers: Any, **sizes: Any) -> Any:
-        """Clocks of a launch on hardware by the model, as inlay.time gives them. Without buffers they hold zeros."""
+        """Clocks of a launch on hardware by the model, an inlay.Timing. Without buffers they hold zeros."""
 
 class Atom:
     """One instruction that moves data or multiplies matrices. `inlay atoms` lists them."""
@@ -170,6 +172,10 @@ class Program:
         """A tensor that the kernel writes."""
     def inout(self, name: str, element: str, shape: Sequence[Union[Sym, int]], place: Any = ...) -> Tensor:
         """An output that holds an input before the launch; in its specification it is what was there."""
+    def devices(self, count: int) -> Sym:
+        """That many devices run the program together, each a launch of its own: its rank, 0 to count - 1."""
+    def peers(self, name: str, element: str, shape: Sequence[Union[Sym, int]], place: Any = ...) -> List[Tensor]:
+        """An input of every device, in the memory of each: `name_0`, `name_1`, ... They may be loaded between two meetings."""
     def paged(self, name: str, cache: Tensor, table: Tensor) -> Tensor:
         """A cache of pages [P, page, ...] looked at by position through a table [S, pages]: a tensor without memory."""
     def window(self, name: str, of: Tensor, axes: Sequence[Tuple[Union[Sym, int], Sequence[Union[Tuple[Union[Sym, int], int], Tuple[Union[Sym, int], int, Union[Sym, int]]]]]], origin: Sequence[Union[Sym, int]]) -> Tensor:
@@ -274,6 +280,8 @@ class Program:
         """The place of this workgroup among those that come here."""
     def await_(self, name: str, number: Union[Sym, int]) -> None:
         """Waits until it is this workgroup's turn; `await` in C++."""
+    def meet(self, name: str) -> None:
+        """Waits until the workgroup of this number is here on all devices, by flags in the memory of each."""
     def signal(self, name: str) -> None:
         """Passes the turn on."""
     def prove(self, *, scheduler: str = ...) -> ProofReport:

@@ -74,6 +74,27 @@ class Commands(unittest.TestCase):
             file = built["directory"] + "/vector_add.hsaco"
             self.assertIn("kernels", json.dumps(inlay.inspect(file)))
 
+    def test_times_have_fields_and_are_the_commands_answer(self):
+        with tempfile.TemporaryDirectory() as directory:
+            inlay.build("gemm", directory)
+            timed = inlay.time(directory + "/gemm.json", size={"m": 256, "n": 256, "k": 256})
+        self.assertIsInstance(timed, dict)
+        chip = timed["timing"]["chip"]
+        self.assertEqual((timed.kernel, timed.arch, timed.clocks, timed.uncertainty), ("gemm", "gfx942", chip["clocks"], chip["uncertainty"]))
+        self.assertEqual((timed.microseconds, timed.mhz, timed.tflops), tuple(chip["load"][name] for name in ("microseconds", "clock_mhz", "tflops")))
+        self.assertAlmostEqual(timed.tflops, 2 * 256**3 / timed.microseconds / 1e6, delta=0.01 * timed.tflops)
+        self.assertEqual(timed.bottleneck, timed["timing"]["bottleneck"])
+        self.assertEqual(timed.spent, timed["timing"]["spent"])
+        self.assertEqual(list(timed.saved), [limit["limit"] for limit in timed["timing"]["without"]])
+        self.assertEqual(timed.stalls, timed["timing"]["stalls"])
+        self.assertEqual(json.loads(json.dumps(timed)), timed)
+        self.assertEqual(copy.copy(timed).clocks, pickle.loads(pickle.dumps(timed)).clocks)
+        for word in ("gemm on gfx942", f"{timed.clocks:.0f} clocks", "us at", "TFLOP/s", f"bottleneck: {timed.bottleneck}"):
+            self.assertIn(word, str(timed))
+            self.assertIn(word, timed._repr_html_())
+        self.assertEqual(repr(timed), str(timed))
+        self.assertEqual(timed._repr_html_().count("<table>"), timed._repr_html_().count("</table>"))
+
     def test_manifests_say_what_is_zero_before_the_launch(self):
         for fixup, zeros in (("yes", ["arrived"]), ("no", ["c"])):
             with tempfile.TemporaryDirectory() as directory:
@@ -296,6 +317,29 @@ class Kernels(unittest.TestCase):
         p = numpy.exp(s - s.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
         numpy.testing.assert_allclose(o, numpy.einsum("bhqk,bkhd->bqhd", p, vv), rtol=8 * RELATIVE, atol=2 * RELATIVE)
+
+    def test_sizes_of_zero(self):
+        f = self.array
+        for out, shape in ((inlay.gemm(f(0, 8), f(8, 4)), (0, 4)), (inlay.gemm(f(3, 8), f(8, 0)), (3, 0)), (inlay.gemm(f(3, 0), f(0, 4)), (3, 4)),
+                           (inlay.softmax(f(0, 64)), (0, 64)), (inlay.softmax(f(2, 0)), (2, 0)), (inlay.rms_norm(f(2, 0, 32), f(32)), (2, 0, 32)),
+                           (inlay.flash_attention(f(1, 0, 2, 64), f(1, 16, 1, 64), f(1, 16, 1, 64)), (1, 0, 2, 64)),
+                           (inlay.flash_attention(f(0, 16, 2, 64), f(0, 16, 1, 64), f(0, 16, 1, 64)), (0, 16, 2, 64))):
+            self.assertEqual((out.shape, out.dtype), (shape, numpy.float16))
+            self.assertFalse(out.any())
+        with self.assertRaisesRegex(ValueError, "matrices M x K and K x N"):
+            inlay.gemm(f(0, 8), f(4, 4))
+        with self.assertRaisesRegex(ValueError, "flash_attention of"):
+            inlay.flash_attention(f(1, 4, 2, 64), f(1, 4, 0, 64), f(1, 4, 0, 64))
+
+    def test_options_that_the_arrays_have_are_refused(self):
+        x = self.array(4, 128)
+        for call, option in ((lambda: inlay.gemm(x, x.T, m=8), "m is that of the arrays, 4"), (lambda: inlay.softmax(x, n=64), "n is that of the arrays, 128"),
+                             (lambda: inlay.softmax(x, dtype="f32"), "dtype is that of the arrays, f16"),
+                             (lambda: inlay.flash_attention(*[self.array(1, 16, 1, 64)] * 3, queries=8), "queries is that of the arrays, 16")):
+            with self.assertRaisesRegex(ValueError, option):
+                call()
+        y = inlay.run_kernel("softmax", {"x": x}, m=4, n=128, dtype="f16")["y"]
+        self.assertEqual(y, inlay.softmax(x).tobytes())
 
     def test_a_buffer_of_another_size_is_refused(self):
         with self.assertRaisesRegex(inlay.CommandError, "bytes"):

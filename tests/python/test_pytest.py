@@ -53,6 +53,32 @@ def test_views_and_the_device():
     add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, y, 1000)
     torch.cuda.synchronize()
     torch.testing.assert_close(y.cpu(), x + 1)
+
+
+def test_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    whole = torch.rand(8, 100)  # one storage, of which launches under way share the registration
+
+    def row(r):
+        y = torch.empty(1, 100, device="cuda")
+        for _ in range(5):
+            softmax[(1,)](whole[r].to("cuda"), y, 100, BLOCK=128)
+        assert y.is_cuda
+        return y
+
+    with ThreadPoolExecutor(4) as pool:
+        out = torch.cat(list(pool.map(row, range(8))))
+    torch.testing.assert_close(out, torch.softmax(whole, -1))
+
+
+def test_a_finding_of_a_thread():
+    import threading
+
+    x = torch.rand(4, 100, device="cuda")
+    launch = threading.Thread(target=lambda: softmax_in_one_row[(4,)](x, torch.empty(4, 100, device="cuda"), 100, BLOCK=128))
+    launch.start()
+    launch.join()
 '''
 
 # Scripts as they would stand on a machine with a GPU.
@@ -108,6 +134,19 @@ c = torch.zeros_like(a)
 add(a, b, c, 256, stream=torch.cuda.Stream())
 torch.testing.assert_close(c, a + b)
 print("right")
+"""
+
+
+FLYDSL_TESTS = FLYDSL_SCRIPT[:FLYDSL_SCRIPT.index("a, b = ")].replace("n // 64", "(n + 63) // 64") + """
+def test_whole():
+    a, b, c = torch.rand(256).cuda(), torch.rand(256).cuda(), torch.zeros(256).cuda()
+    add(a, b, c, 256, stream=torch.cuda.Stream())
+    torch.testing.assert_close(c, a + b)
+
+
+def test_past_the_end():
+    a, b, c = torch.rand(250).cuda(), torch.rand(250).cuda(), torch.zeros(250).cuda()
+    add(a, b, c, 250, stream=torch.cuda.Stream())
 """
 
 
@@ -173,13 +212,26 @@ class Plugin(unittest.TestCase):
             self.assertRegex(said, r"source .*softmax_kernels\.py:19:")
             self.assertIn(f"3 launches on the emulator of {arch}, 1 known findings", said)
 
+    def test_flydsl(self):
+        if importlib.util.find_spec("flydsl") is None:
+            self.skipTest("no flydsl")
+        with open(os.path.join(self.folder, "test_flydsl_add.py"), "w") as file:
+            file.write(FLYDSL_TESTS)
+        lines = FLYDSL_TESTS.splitlines()
+        load, store = (1 + next(i for i, text in enumerate(lines) if word in text) for word in ("fx.copy(atom, fx.slice(mine[k]", "fx.copy(atom, registers[2]"))
+        status, said = self.pytest("--inlay", "test_flydsl_add.py")
+        self.assertIn("1 failed, 1 passed", said)
+        self.assertRegex(said, rf"bounds: reads 4 bytes.*\n.*\n  source test_flydsl_add\.py:{load}:")
+        self.assertRegex(said, rf"bounds: writes 4 bytes.*\n.*\n  source test_flydsl_add\.py:{store}:")
+
     def test_checks_can_be_chosen(self):
         status, said = self.pytest("--inlay", "--inlay-check", "bounds", "test_softmax.py", "-k", "not known")
         self.assertEqual(status, 0, said)
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("3 failed, 1 passed", said)
+        self.assertIn("4 failed, 2 passed", said)
+        self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
         self.assertIn("inlay_known: no finding of kind bounds any more", said)
         self.assertIn("no kind 'rasec'", said)
         self.assertIn("AssertionError: of its own", said)

@@ -1,4 +1,5 @@
 """The kernels as operators of torch: what torch itself checks of an operator, and compiled models with eager's bits."""
+import os
 import sys
 import unittest
 
@@ -84,6 +85,22 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "out=f32"):
             c.sum().backward()
 
+    def test_sizes_of_zero(self):
+        for ours, theirs, *arguments in ((inlay.gemm, torch.matmul, random(0, 8), random(8, 4)), (inlay.gemm, torch.matmul, random(3, 0), random(0, 4)),
+                                         (inlay.gemm, torch.matmul, random(3, 8), random(8, 0)), (inlay.softmax, lambda x: torch.softmax(x, -1), random(0, 64)),
+                                         (inlay.rms_norm, lambda x, w: torch.nn.functional.rms_norm(x, x.shape[-1:], w, 1e-5), random(2, 0, 32), random(32))):
+            mine, want = ([a.clone().requires_grad_() for a in arguments] for _ in range(2))
+            y, reference = ours(*mine), theirs(*want)
+            self.assertTrue(y.dtype == reference.dtype and torch.equal(y, reference))
+            y.sum().backward()
+            reference.sum().backward()
+            for a, b in zip(mine, want):
+                self.assertTrue(torch.equal(a.grad, b.grad))
+        q, k, v = (random(1, queries, 1, 64).requires_grad_() for queries in (0, 16, 16))
+        inlay.flash_attention(q, k, v).sum().backward()
+        self.assertEqual([tuple(a.grad.shape) for a in (q, k, v)], [(1, 0, 1, 64), (1, 16, 1, 64), (1, 16, 1, 64)])
+        self.assertFalse(k.grad.any() or v.grad.any())
+
     def test_types_that_differ_and_in_place_are_refused(self):
         q, k = random(1, 32, 1, 64), random(1, 32, 1, 64)
         with self.assertRaisesRegex(ValueError, "one type is wanted"):
@@ -115,6 +132,17 @@ class Operators(unittest.TestCase):
             x = random(rows, 32)
             compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
             self.assertTrue(torch.equal(compiled(x), model(x)))
+
+    @unittest.skipUnless(os.environ.get("INLAY_SLOW"), "the C++ that inductor writes takes a minute to compile")
+    def test_a_model_compiled_by_torchs_own_compiler_gives_eagers_bits(self):
+        scale, weight = random(32), random(32, 16)
+
+        def model(x):
+            return inlay.gemm(inlay.rms_norm(x, scale) * 2, weight) + 1
+
+        for rows in (8, 8, 12, 0):
+            x = random(rows, 32)
+            self.assertTrue(torch.equal(torch.compile(model, fullgraph=True)(x), model(x)))
 
     def test_a_compiled_step_of_training_gives_eagers_gradients(self):
         weights = [random(32), random(32, 16)]

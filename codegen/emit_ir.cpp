@@ -277,6 +277,11 @@ private:
   }
 
   // Whether rows that a table names were loaded in the same loop: the address is another one in each trip.
+  // A zero of which LLVM does not know that all lanes have it.
+  Value each_lanes_zero() {
+    const Value zero = number(0);
+    return k.assembly("", "=v,0", std::span(&zero, 1), std::span(&zero.type, 1))[0];
+  }
   bool moves_rows(const Inst& i) const {
     for (const int row : i.access.rows)
       if (row >= 0 && !outside(i.uses[static_cast<std::size_t>(row)].id)) return true;
@@ -674,7 +679,10 @@ private:
       }
       const Tensor& t = p_.tensor(i.access.tensor);
       if (!moves_rows(i) && !memory_.contains(&i)) prepare(i);
-      const Memory m = moves_rows(i) ? memory(i) : memory_.at(&i);
+      Memory m = moves_rows(i) ? memory(i) : memory_.at(&i);
+      // What LLVM sees to be the same in all lanes it moves to a scalar at once, and waits for it, and for all loads before it.
+      if (rows_ahead_.contains(i.def.id) && i.ahead > 0 && m.pointer.id < 0)
+        m.offset = k.add(m.offset, each_lanes_zero());
       env_[key(i.def)] = m.pointer.id >= 0
                              ? far_load(m, {t.element, i.def.count})
                              : k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
@@ -1301,6 +1309,11 @@ private:
       exact_ = false;
       return;
     }
+    rows_ahead_.clear();
+    for (const Inst& i : r.body)
+      for (const int row : i.access.rows)
+        if (row >= 0 && i.kind == InstKind::load && i.ahead > 0 && r.ring == 1)
+          rows_ahead_.insert(i.uses[static_cast<std::size_t>(row)].id);
     by_roles(r.prologue, [&](std::span<const Inst> part) {
       for (const Inst& i : part) one(i, 0, r.ring);
     });
@@ -1633,6 +1646,9 @@ private:
   void spread(int mfmas, int reads, int writes, int loads, int group) {
     if (mfmas == 0) return;
     std::vector<int> memory;
+    // A tile that is written and read in one trip: reads as far before the products as LDS takes for them.
+    constexpr int lead = 8;
+    if (!rows_ahead_.empty() && reads > lead) k.sched_group(sched_ds_read, lead, group), reads -= lead;
     for (int i = 0; i < std::max({reads, writes, loads}); ++i) {
       if (i < reads) memory.push_back(sched_ds_read);
       if (i < writes) memory.push_back(sched_ds_write);
@@ -1678,6 +1694,7 @@ private:
   Value zeros_;                 ///< in memory, for who is outside
   Env env_;
   bool exact_ = false;              ///< the order is not LLVM's
+  std::set<int> rows_ahead_;        ///< numbers of rows that this loop gathers ahead, into one stage of LDS
   const Inst* transfer_ = nullptr;  ///< the load half of a transfer
   std::set<const Inst*> under_way_; ///< what was emitted before everything else
   std::map<int, Value> uniform_;

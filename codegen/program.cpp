@@ -640,6 +640,7 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   std::vector<int> in_cache(cache.shape.size(), 1), in_table(table.shape.size(), 1);
   std::vector<std::size_t> kept; // modes of the tile of the cache
   std::optional<std::size_t> positions;
+  int whole = slots; // of a page in a tile
   for (std::size_t m = 0; m < view.where.rank(); ++m) {
     const Mode mode = view.where.mode(m).modes()[0];
     const std::size_t axis = mode.stride.axis[0];
@@ -649,11 +650,13 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
         refuse("a tile is of one sequence", std::to_string(extent) + " of axis " + std::to_string(axis),
                "a tile of 1 along it");
     } else if (axis == last) {
-      if (extent % slots != 0)
-        refuse("a tile is whole pages of " + std::to_string(slots), std::to_string(extent) + " positions",
-               "a tile of a multiple of them");
-      in_cache[0] = in_table[last] = extent / slots;
-      in_cache[1] = slots;
+      if (extent % slots != 0 && slots % extent != 0)
+        refuse("a tile is whole pages of " + std::to_string(slots) + ", or a part of one",
+               std::to_string(extent) + " positions",
+               "a tile of a multiple of them, or one that divides them");
+      whole = std::min(extent, slots);
+      in_cache[0] = in_table[last] = extent / whole;
+      in_cache[1] = whole;
       positions = m;
       kept.insert(kept.end(), {0, 1});
     } else {
@@ -664,10 +667,11 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   if (!positions || kept.size() != view.where.rank() + 1)
     refuse("a tile keeps its positions", "given  " + to_string(view.where),
            "keep(..) with their mode, and without those of sequences");
-  const Sym first = floor_div(view.origin[last], Sym(slots));
-  if (!(Sym(slots) * first == view.origin[last]))
-    refuse("a tile begins with a page of " + std::to_string(slots), "at " + to_string(view.origin[last]),
-           "a multiple of it");
+  const Sym begin = view.origin[last], first = floor_div(begin, Sym(slots));
+  if (!(Sym(whole) * floor_div(begin, Sym(whole)) == begin))
+    refuse("a tile begins with a page, or with a part of one as long as itself: a multiple of " +
+               std::to_string(whole),
+           "at " + to_string(begin), "k.tile, which counts whole tiles");
 
   tv = by_page_and_slot(tv, *positions, slots);
   Layout of_pages = tv; // which pages a work-item's positions are in
@@ -681,6 +685,7 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   const Fragment pages = load(names.keep({last}), of_pages, 1, where);
 
   View rows = tile(cache, in_cache, std::vector<Sym>(cache.shape.size(), Sym(0)));
+  rows.origin[1] = begin - Sym(slots) * first;
   for (std::size_t axis = last + 1; axis < view.origin.size(); ++axis)
     rows.origin[axis - last + 1] = view.origin[axis];
   return rows.through(0, pages).keep(kept);

@@ -275,22 +275,24 @@ void Interpreter::by_position(Term& term, const Tensor& cache, std::vector<Sym>&
   const Sym entry = row_entry_.back(), slot = index[1];
   const auto page = part(entry), in_page = part(slot);
   if (!page || !in_page) return;
-  const auto begin = in_page->first.constant();
-  if (!begin) return;
+  // All of the slots lie in the page: from 0 on, or behind what it has before a tile that is a part of it.
+  const Sym begin = in_page->first;
   Column position;
+  std::int64_t least = INT64_MAX, most = INT64_MIN;
   const std::size_t n =
       static_cast<std::size_t>(p_.threads()) *
       (term.columns.empty() ? 1 : columns_[term.columns[0]].size() / static_cast<std::size_t>(p_.threads()));
   for (std::size_t k = 0; k < n; ++k) {
     const std::int64_t p = page->second ? columns_[term.columns[*page->second]][k] : 0,
-                       at = begin->value() +
-                            (in_page->second ? columns_[term.columns[*in_page->second]][k] : 0);
-    if (at < 0 || at >= slots) return; // of another page
+                       at = in_page->second ? columns_[term.columns[*in_page->second]][k] : 0;
+    least = std::min(least, at), most = std::max(most, at);
     position.push_back(static_cast<int>(slots * p + at));
   }
+  if (n == 0 || !less_equal(Sym(0), begin + Sym(least)) || !less_equal(begin + Sym(most + 1), Sym(slots)))
+    return; // of another page
   // Behind the table's end the page is number 0: what is there is not known.
   std::erase_if(term.facts, [&](const Fact& f) { return f.index == entry || f.index == slot; });
-  Sym at = Sym(slots) * page->first;
+  Sym at = Sym(slots) * page->first + begin;
   if (page->second || in_page->second) {
     at += dollar(term.columns.size());
     term.columns.push_back(columns_.intern(std::move(position)));

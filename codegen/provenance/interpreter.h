@@ -164,7 +164,9 @@ private:
   // The number of the last trip, with what is known of it here: after another loop over the size, that one's.
   Sym last_trip(const CodeRegion& r) const { return relate(last_trip_.at(&r)); }
   bool positive(const CodeRegion& r, Sym end) const;
-  // How many trips a step of the induction takes: whole rounds of the ring, and of the workgroups that the loop ends with.
+  // After how many trips tiles lie as before: in the ring's stage, and in the page of which they are parts.
+  int period_of(const CodeRegion& r) const;
+  // How many trips a step of the induction takes: whole such periods, and of the workgroups that the loop ends with.
   int round_of(const CodeRegion& r) const;
   void forget_iterations(State& s);
   void loop(State s, const CodeRegion& r, std::size_t index);

@@ -323,13 +323,32 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   return true;
 }
 
+int Interpreter::period_of(const CodeRegion& r) const {
+  std::int64_t period = r.ring;
+  const auto look = [&](auto&& self, Sym s) -> void {
+    for (const inlay::Term& term : s.terms())
+      for (const Factor& f : term.factors()) {
+        const SymAtom& atom = context_.atom(f.atom);
+        for (const Sym& x : atom.operands) self(self, x);
+        if (atom.kind != AtomKind::floor_div || !mentions(atom.operands[0], *r.trip.as_atom())) continue;
+        if (const auto by = atom.operands[1].constant(); by && *by > Int(0) && *by <= Int(64))
+          period = std::lcm(period, by->value());
+      }
+  };
+  for (const Inst& i : r.body)
+    for (const Sym& origin : i.access.origin)
+      if (i.access.gathered()) look(look, origin);
+  return static_cast<int>(period);
+}
+
 int Interpreter::round_of(const CodeRegion& r) const {
-  if (counts_trips(r)) return r.ring;
+  const int period = period_of(r);
+  if (counts_trips(r)) return period;
   const auto end = line_of(last_trip(r));
   if (!end || (end->x && (end->slope < Int(1) || end->slope > Int(64))))
     refute("the number of a loop's trips is known", to_string(r.extent),
            "it has to be a number, or to move with one symbol by at most 64 trips");
-  return end->x ? std::lcm(r.ring, static_cast<int>(end->slope.value())) : r.ring;
+  return end->x ? std::lcm(period, static_cast<int>(end->slope.value())) : period;
 }
 
 void Interpreter::forget_iterations(State& s) {
@@ -373,12 +392,15 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   // What is summed lane by lane is seen to be a sum in its second trip.
   const bool sums = find_lane_sums(r);
   list(s, r.prologue, Sym(0), 0);
-  const int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring,
-            round = round_of(r); // from base on every round is like the others
-  // A part of fixed length has so many trips at most: what lies beyond is not its own.
+  int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring;
+  const int round = round_of(r); // from base on every round is like the others
+  // A part of fixed length has so many trips at most: what lies beyond is not its own. A round of several pages' parts ends with it.
   std::optional<Int> most;
-  if (counts_trips(r) && context_.atom(*last_trip(r).as_atom()).name.starts_with("_trips_part"))
-    most = floor_div(*interval(last_trip(r)).upper - Int(base), Int(round));
+  if (counts_trips(r) && context_.atom(*last_trip(r).as_atom()).name.starts_with("_trips_part")) {
+    const Int last = *interval(last_trip(r)).upper;
+    if (round > r.ring) base += static_cast<int>(floor_mod(last + Int(1 - base), Int(round)).value());
+    most = floor_div(last - Int(base), Int(round));
+  }
   State first;
   const auto in_loop = [&](Sym j) { // The loop runs trip j, so the last trip comes later.
     relation_ = saved;

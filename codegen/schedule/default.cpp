@@ -17,6 +17,46 @@ Users users_of(const Region& loop) {
   return users;
 }
 
+// One stage of LDS, in a loop that gathers rows through numbers which it loads: the rows are loaded `distance` trips ahead, each after
+// the last use of those whose registers it gets, and their numbers a trip before that. Nothing else changes its place, so that a tile is
+// written, read and used in one trip, while the next one's rows are under way.
+std::vector<Slot> gathers_ahead(const Region& loop, const std::vector<Register>& registers) {
+  const auto& body = loop.body;
+  const Users users = users_of(loop);
+  std::map<int, int> loaded; // register -> the load that fills it
+  for (std::size_t n = 0; n < body.size(); ++n)
+    if (body[n].kind == InstKind::load && !registers[static_cast<std::size_t>(body[n].def.id)].outside)
+      loaded[body[n].def.id] = static_cast<int>(n);
+  std::vector<int> ahead(body.size(), 0);
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    const Inst& i = body[n];
+    if (!i.access.gathered() || i.kind != InstKind::load || i.direct || !loaded.contains(i.def.id) ||
+        !users.contains(i.def.id) || loop.pipeline.distance == 0)
+      continue;
+    std::vector<int> numbers;
+    for (const int row : i.access.rows)
+      if (row >= 0)
+        if (const auto from = loaded.find(i.uses[static_cast<std::size_t>(row)].id); from != loaded.end())
+          numbers.push_back(from->second);
+    if (numbers.empty()) continue;
+    ahead[n] = loop.pipeline.distance;
+    for (const int number : numbers) ahead[static_cast<std::size_t>(number)] = loop.pipeline.distance + 1;
+  }
+  // The numbers first: what waits for them waits for nothing that is loaded after them.
+  std::vector<std::vector<int>> behind(body.size()); // loads that stand after an instruction
+  std::vector<Slot> slots;
+  for (std::size_t n = 0; n < body.size(); ++n)
+    if (ahead[n] > loop.pipeline.distance)
+      slots.push_back({static_cast<int>(n), ahead[n]});
+    else if (ahead[n] > 0)
+      behind[static_cast<std::size_t>(users.at(body[n].def.id).back())].push_back(static_cast<int>(n));
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    if (ahead[n] == 0) slots.push_back({static_cast<int>(n), 0});
+    for (const int load : behind[n]) slots.push_back({load, ahead[static_cast<std::size_t>(load)]});
+  }
+  return slots;
+}
+
 } // namespace
 
 Schedule default_schedule(const Graph& graph) {
@@ -28,7 +68,7 @@ Schedule default_schedule(const Graph& graph) {
     const int count = static_cast<int>(body.size());
     const bool pipelined = region.pipeline.distance > 0 && region.pipeline.ring > 1;
     if (!pipelined) {
-      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
+      loop.slots = gathers_ahead(region, graph.registers);
       schedule.loops.push_back(std::move(loop));
       continue;
     }

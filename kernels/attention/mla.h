@@ -16,6 +16,9 @@ using codegen::Element;
 /// A sequence has 1 to 4 queries, the last of its tokens: query j sees up to its own token. One that sees none gives 0. A cache of fp8
 /// has a scale, which its numbers are multiplied by.
 ///
+/// The waves of a workgroup read the cache once: they load its rows together into LDS, a tile ahead in registers, and each takes keys by
+/// rows and values by columns from there.
+///
 /// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places; a workgroup has a part and as many heads
 /// as it has rows, and stores the greatest score, the sum of powers and of values over it. `mla_reduce` puts the parts together, in their
 /// order: what a sequence gives depends neither on the others nor on how many there are.

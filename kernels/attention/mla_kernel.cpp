@@ -181,7 +181,7 @@ std::unique_ptr<Kernel> mla_decode_kernel() {
           {{"kv-dtype", Read::element(&Latent::cache, "f16, bf16, fp8"), "bf16",
             "of the cache; fp8: with a scale"},
            {"scale", Read::real(&Latent::scale), "0.07216878364870322", "of the scores"},
-           {"page", Read::number(&Latent::page, 1, 1024), "16", "positions of a page, 1 to 32"},
+           {"page", Read::number(&Latent::page, 1, 1024), "16", "positions of a page, 1 to 64"},
            {"pages", Read::number(&Latent::pages, 1, 1 << 24), "64", "of the cache"},
            {"distance", Read::number(&Latent::distance, 0, 3), "auto", "trips that loads run ahead", "1"}}),
       .program = mla_decode_program,

@@ -11,12 +11,8 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom;
-using codegen::inside;
-using codegen::MmaTiling;
-using codegen::Nan;
-using codegen::rows_tv;
-using codegen::without_axis;
+using codegen::Atom, codegen::MmaTiling, codegen::Nan;
+using codegen::inside, codegen::rows_tv, codegen::without_axis;
 
 constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
@@ -26,13 +22,14 @@ void check(const PagedDecode& s) {
   };
   if (s.head_dim != 64 && s.head_dim != 128) refuse(fmt::format("--head-dim {}", s.head_dim), "64 or 128");
   if (s.tile_k != 32 && s.tile_k != 64) refuse(fmt::format("--tile-k {}", s.tile_k), "32 or 64");
-  if (s.page < 1 || s.tile_k % s.page != 0)
+  if (s.page < 1 || (s.tile_k % s.page != 0 && s.page % s.tile_k != 0))
     refuse(fmt::format("--page {} with --tile-k {}", s.page, s.tile_k),
-           "1, 2, 4, .. up to the tile: a tile is whole pages");
+           "1, 2, 4, ..: a tile is whole pages, or a part of one");
   if (!std::isfinite(s.soft_cap) || s.soft_cap < 0)
     refuse(fmt::format("--soft-cap {}", s.soft_cap), "a positive number, or 0 for none");
-  if (s.split % s.tile_k != 0)
-    refuse(fmt::format("--split {} with --tile-k {}", s.split, s.tile_k), "a multiple of the tile");
+  if (s.split % std::max(s.tile_k, s.page) != 0)
+    refuse(fmt::format("--split {} with --tile-k {} and --page {}", s.split, s.tile_k, s.page),
+           "a multiple of both");
   if (s.scaled() && codegen::bits(s.cache) != 8)
     refuse(fmt::format("--kv-dtype {} with --dtype {}", to_string(s.cache), to_string(s.type)),
            "the same, or fp8 with scales");
@@ -48,9 +45,7 @@ Expr capped(const PagedDecode& s, Expr x) {
 } // namespace
 
 // [paged]
-Program paged_decode_program(const PagedDecode& asked) {
-  PagedDecode s = asked;
-  if (s.tile_k == 0) s.tile_k = s.page <= 32 ? 32 : 64;
+Program paged_decode_program(const PagedDecode& s) {
   check(s);
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
@@ -59,7 +54,6 @@ Program paged_decode_program(const PagedDecode& asked) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, rows, n, depth, 8);
   };
   const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
-
   Program k("paged_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}), HK = k.size("kv_heads", {.most = 256}),
             N = k.size("keys", {.most = 1 << 22, .multiple = s.split}),
@@ -176,8 +170,7 @@ Program paged_decode_program(const PagedDecode& asked) {
     k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
   k.if_less(begin, length, attend, [&] {
-    k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(PM), 1);
-    k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(PL), 1);
+    for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(of), 1);
     k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to_part(PO), 4);
   });
   // Who comes last puts the parts together, in their order.

@@ -17,7 +17,7 @@ using codegen::Element;
 struct PagedDecode {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, cache = Element::bf16;
-  int head_dim = 128, group = 8, page = 16, tile_k = 0, distance = 2, split = 256;
+  int head_dim = 128, group = 8, page = 16, tile_k = 32, distance = 1, split = 256;
   double soft_cap = 0; ///< a score x becomes cap tanh(x / cap); 0: it stays x
   bool sinks = false;  ///< exp(sinks[h,g] - most) in the denominator: a score of each head that has no value
   std::int64_t sequences = 3, kv_heads = 2, keys = 512, pages = 64;

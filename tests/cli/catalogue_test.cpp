@@ -180,6 +180,7 @@ const std::vector<Row> table = {
     {"mla_decode",
      "--heads 8 --queries 4 --page 32 --dtype f16 --kv-dtype f16 --split 96",
      {"--sequences 8 --keys 192"}},
+    {"mla_decode", "--page 64 --split 64", {"--sequences 4 --keys 128 --pages 9"}},
     {"mla_reduce", "", {"--sequences 9 --keys 1280", "--sequences 1 --keys 256"}},
     {"mla_reduce", "--heads 128 --queries 3 --split 64 --dtype f16", {"--sequences 8 --keys 192"}},
     {"attention_backward_delta", "", {"--queries 1 --heads 1", "--batch 2 --queries 70 --heads 3"}},
@@ -345,12 +346,13 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("window = 64 with tile_q = 128") && Contains("no more than the window"));
   CHECK_THAT(said({"flash_attention", "--window", "9", "--keys", "200"}),
              Contains("a window of at least 32 keys"));
-  CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
+  CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
   CHECK_THAT(said({"mla_decode", "--heads", "96"}), Contains("--heads 96 with --waves 4"));
-  CHECK_THAT(said({"mla_decode", "--page", "64"}), Contains("--page 64") && Contains("whole pages"));
+  CHECK_THAT(said({"mla_decode", "--page", "48"}), Contains("--page 48") && Contains("32 or 64"));
+  CHECK_THAT(said({"mla_decode", "--page", "64", "--split", "96"}), Contains("--split 96 with --page 64"));
   CHECK_THAT(said({"mla_decode", "--split", "80"}), Contains("--split 80"));
   CHECK_THAT(said({"mla_decode", "--kv-dtype", "f16"}), Contains("fp8 with a scale"));
   CHECK_THAT(said({"mla_reduce", "--waves", "3"}), Contains("--waves 3") && Contains("2 or 4"));

@@ -375,7 +375,7 @@ TEST_CASE("paged: what cannot be is said", "[error]") {
              }),
              Contains("t is no table of pages"));
   CHECK_THAT(said([&](Program& k) {
-               (void)k.load(k.tile(both(k, 16), {8, 64}, {0, 0}), rows_tv(8, 64, 4, 64), 4);
+               (void)k.load(k.tile(both(k, 16), {24, 64}, {0, 0}), rows_tv(24, 64, 4, 64), 4);
              }),
              Contains("whole pages of 16"));
   CHECK_THAT(

@@ -328,7 +328,7 @@ public:
   ///     paged(s, i, ...) = cache(table(s, i / page), i % page, ...),        0 where the table names no page
   ///
   /// has the shape [S, page * pages, ...]; the table may have other axes before its last one, or none. It is loaded and copied like
-  /// an input, in tiles of whole pages of one sequence: the numbers of the pages are loaded before the rows that they name, and claims
+  /// an input, in tiles of whole pages of one sequence, or parts of one: the numbers of the pages are loaded before the rows that they name, and claims
   /// see the position `i` alone. Example: `k.paged("keys", k.input("k", bf16, {P, 16, H, D}), T)`.
   /// Source: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", SOSP 2023.
   /// Errors: CodegenError for a cache or a table that is none, and a page whose length is no number.

@@ -3,7 +3,7 @@
 ///   prepare.cpp   instruction -> Operation: handler, operands, registers read and written
 ///   scalar.cpp    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM
 ///   vector.cpp    VOP*: fetches operands (DPP, SDWA, op_sel, modifiers), calls vector_functions, writes back
-///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
+///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads; see memory.h
 ///   host_calls    the host's end of printf in kernels
 ///   debug.cpp     breakpoints and watched memory
 ///   checks.cpp    the sanitizers: waits, races in LDS and global memory

@@ -208,8 +208,9 @@ int hipGetDevicePropertiesR0000(DeviceProperties5* p, int ordinal) {
   return guarded("hipGetDeviceProperties", [&] {
     (void)State::get().device(ordinal);
     common(*p, ordinal);
-    p->gcnArch = 100 * target().version_major + 10 * target().version_minor +
-                 std::stoi(std::string(1, target().name.back()), nullptr, 16); // 942 of gfx942, 910 of gfx90a
+    p->gcnArch =
+        100 * target().version_major + 10 * target().version_minor +
+        std::stoi(std::string(1, target().name.back()), nullptr, 16); // the last digit is hexadecimal
   });
 }
 int hipGetDeviceProperties(DeviceProperties5* p, int ordinal) {

@@ -81,7 +81,7 @@ std::string_view name_at(Bytes table, std::uint64_t at, const char* whose) {
 // ------------------------------------------------------------------------------------------------
 
 bool suits(std::string_view triple, std::string_view arch) {
-  // "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+" : the processor is the part after "--", up to ':'.
+  // "hipv4-amdgcn-amd-amdhsa--PROCESSOR:sramecc+" : the processor is the part after "--", up to ':'.
   const auto dashes = triple.rfind("--");
   if (dashes == std::string_view::npos) return false;
   auto processor = triple.substr(dashes + 2);

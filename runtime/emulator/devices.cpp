@@ -1,6 +1,6 @@
 // Several devices: which stores and loads of workgroups of other devices come before what a wave does, by what it has read.
 //
-// Between devices, LLVM's memory model (User Guide for AMDGPU Backend, "Memory Model gfx942") wants of who writes: its stores, those of
+// Between devices, LLVM's memory model (User Guide for AMDGPU Backend, the memory model of CDNA3) wants of who writes: its stores, those of
 // other waves before a barrier, `buffer_wbl2 sc0 sc1` and `s_waitcnt vmcnt(0)`, then an atomic with sc1 or a store with sc0 and sc1; and of
 // who reads: a load with sc0 and sc1 or an atomic with sc1 of that word, and `buffer_inv sc0 sc1`. Each such word, a flag, carries what
 // was done before it, as a clock of workgroups: the periods of their waves (Workgroup::period). A relation that passes on from

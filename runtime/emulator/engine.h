@@ -728,7 +728,7 @@ void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void
 void land_before(Wave& wave, const Deferred& next);
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 /// Stress, at a barrier: what the wave has under way reads and writes global memory before what comes after the barrier. The waves of a
-/// workgroup share a cache that takes what they do in their order, so that LLVM's memory model ("Memory Model gfx90a", "gfx942") has none of
+/// workgroup share a cache that takes what they do in their order, so that LLVM's memory models of CDNA2 and CDNA3 have none of
 /// them wait for vmcnt at a barrier outside of tgsplit mode. Registers and LDS get what was loaded as late as ever.
 void reach_memory(Wave& wave);
 // lds_checks.cpp

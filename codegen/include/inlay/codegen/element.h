@@ -110,9 +110,9 @@ struct ElementFacts {
 /// What the instructions named fp8 and bf8 take on that target.
 [[nodiscard]] Element fp8(const Target& target);
 [[nodiscard]] Element bf8(const Target& target);
-/// Whether the target multiplies and converts that float of 8 bits; on gfx90a there is none.
+/// Whether the target multiplies and converts that float of 8 bits; MI200 has none.
 [[nodiscard]] bool is_float8(const Target& target, Element element);
-/// Both, for messages: `e4m3fnuz or e5m2fnuz on gfx942`, `no float of 8 bits on gfx90a`.
+/// Both, for messages: `e4m3fnuz or e5m2fnuz` and the target, or `no float of 8 bits`.
 [[nodiscard]] std::string float8_names(const Target& target);
 
 /// @name What follows from a row (floats and integers)

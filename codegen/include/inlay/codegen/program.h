@@ -350,7 +350,7 @@ public:
   Tensor window(const std::string& name, const Tensor& of, std::vector<WindowAxis> axes,
                 std::vector<Sym> origin);
   /// `count` devices run the program together, each a launch of its own with the same sizes but its `rank`, 0 to count - 1, the size
-  /// that this gives. Errors: CodegenError for less than 2 or more than 64, twice, and where the target's stores have no scope (gfx90a).
+  /// that this gives. Errors: CodegenError for less than 2 or more than 64, twice, and where the target's stores have no scope (MI200).
   Sym devices(int count);
   /// An input of every device, in the memory of each: `name_0` to `name_(count - 1)`, arguments of all of them in the same order. They may be
   /// loaded between two meetings. What the devices compute in common is what none of their specifications has `rank` in:

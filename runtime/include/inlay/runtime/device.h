@@ -72,7 +72,7 @@ private:
 struct DeviceInfo {
   std::string kind; ///< "hip" or "emulator"
   std::string name; ///< marketing name, or "inlay emulator"
-  std::string arch; ///< "gfx942", "gfx950", or another processor that this library does not generate for
+  std::string arch; ///< the processor, also one that this library does not generate for
   std::uint32_t compute_units = 0;
   std::uint32_t clock_mhz = 0; ///< peak engine clock; 0 when there is none
   std::uint32_t lds_bytes = 0; ///< of one compute unit

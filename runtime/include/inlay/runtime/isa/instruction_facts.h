@@ -70,7 +70,7 @@ enum class Kind : std::uint8_t {
 /// Whether a load reads, or a store writes, where all of the device sees it: SC1; without scopes (Target::scopes) GLC of a load, and every store.
 [[nodiscard]] bool of_device_scope(const Instruction& i, Arch arch);
 /// The same where other devices and the host see it: SC0 and SC1, of an atomic SC1 alone, as its SC0 asks for the old value ("AMD Instinct
-/// MI300 ISA (CDNA3) Reference Guide", "Memory Scopes and Temporal Hints"; LLVM "Memory Model gfx942"). Without scopes as of_device_scope.
+/// MI300 ISA (CDNA3) Reference Guide", "Memory Scopes and Temporal Hints"; LLVM, the memory model of CDNA3). Without scopes as of_device_scope.
 [[nodiscard]] bool of_system_scope(const Instruction& i, Arch arch);
 
 /// Multiplications and additions of one wave's matrix instruction; 0 for other instructions.

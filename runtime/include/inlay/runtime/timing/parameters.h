@@ -1,10 +1,10 @@
 /// The numbers of the cycle model: data with a source each, never code.
 ///
 /// A parameter has a name, a value, a unit, a *status* (measured on hardware, documented by the vendor, or assumed because
-/// nobody has published it) and the source. They are in runtime/data/timing_gfx942.json and timing_gfx950.json, built into
+/// nobody has published it) and the source. They are in runtime/data/timing_*.json, one a target, built into
 /// the library, so that it works from any directory; a file of the same form replaces them (`inlay time --parameters`).
 ///
-///     Parameters p = Parameters::of(isa::Arch::gfx950);
+///     Parameters p = Parameters::of(arch);
 ///     p["lds_fifo_entries"]                            // 8
 ///     p.with("lds_fifo_entries", 16)                   // another set of numbers, otherwise equal
 ///     p.issue_clocks("ds_write_b128")                  // 20
@@ -40,7 +40,7 @@ class Parameters {
 public:
   /// The set that the library was built with.
   [[nodiscard]] static Parameters of(isa::Arch arch);
-  /// Reads JSON text of the form of runtime/data/timing_gfx942.json. Every parameter must be present, none unknown, numbers
+  /// Reads JSON text of the form of runtime/data/timing_*.json. Every parameter must be present, none unknown, numbers
   /// finite and not negative. Errors: std::invalid_argument naming `name` (a file) and what is wrong.
   [[nodiscard]] static Parameters parse(std::string_view json, const std::string& name);
 

@@ -4,7 +4,7 @@
 /// The streams are those of the emulator, so loop counts, divergence, addresses and bank conflicts are those of the real
 /// run; only *when* each step happens is left to the model.
 ///
-///     TraceRecorder recorder(isa::Arch::gfx942, {0});           // workgroup 0
+///     TraceRecorder recorder(arch, {0});           // workgroup 0
 ///     EmulatorDevice device(arch, {.observer = &recorder});
 ///     device.launch(...);
 ///     Trace t = recorder.take();

@@ -169,25 +169,6 @@ View View::through(std::size_t mode, const Fragment& ids) const {
   return v;
 }
 
-View View::group(std::size_t first, std::size_t last) const {
-  if (first >= last || last > where.rank() || !plain())
-    throw CodegenError("group: the tile has no plain modes " + std::to_string(first) + " to " +
-                           std::to_string(last) + " - 1",
-                       "tile   " + to_string(where));
-  View v = *this;
-  const std::size_t rank = where.rank() - (last - first) + 1;
-  TupleBuilder<Mode> b;
-  const std::size_t at = rank == 1 ? 0 : b.open();
-  for (std::size_t i = 0; i < where.rank(); ++i) {
-    const std::size_t inner = i == first && last - first > 1 ? b.open() : 0;
-    b.leaf(where.mode(i).modes()[0]);
-    if (i + 1 == last && last - first > 1) b.close(inner, last - first);
-  }
-  if (rank != 1) b.close(at, rank);
-  v.where = Layout(std::move(b).finish());
-  return v;
-}
-
 bool View::plain() const {
   for (std::size_t i = 0; i < where.rank(); ++i)
     if (where.mode(i).modes().size() != 1) return false;

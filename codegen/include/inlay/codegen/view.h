@@ -22,7 +22,7 @@
 
 #include <inlay/algebra/composed.h>
 #include <inlay/algebra/layout.h>
-#include <inlay/codegen/kernel_builder.h>
+#include <inlay/codegen/element.h>
 
 #include <string>
 #include <vector>
@@ -98,8 +98,6 @@ struct View {
   /// Position p along mode `mode` of a plain tile is coordinate order(p) of what it was. `tile.reorder(1, (4,4,2):(1,8,4))`
   /// has columns 0-3, 8-11, 16-19, 24-27 and then 4-7 and so on. Requires: as many positions as before.
   [[nodiscard]] View reorder(std::size_t mode, const Layout& order) const;
-  /// Modes first to last - 1 as one, the first one fastest. `{8,4,4,64}` grouped (0, 3) is a tile of 128 x 64.
-  [[nodiscard]] View group(std::size_t first, std::size_t last) const;
   /// Each mode is (extent):(1@axis).
   [[nodiscard]] bool plain() const;
   /// Position p along mode `mode` of the tile is coordinate ids(p): rows of a table. An element whose coordinate is not

@@ -37,8 +37,6 @@ u32 origin_of_row(Wave& w, unsigned row) {
 
 namespace {
 
-unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
-
 u32 origin_of_scalar(Wave& w, unsigned index) {
   u32& origin = w.defined->scalar_origin[index];
   if (origin == 0) origin = new_origin(w, scalar_name(index) + ", which nothing has written");

@@ -6,7 +6,7 @@
 ///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads; see memory.h
 ///   host_calls    the host's end of printf in kernels
 ///   debug.cpp     breakpoints and watched memory
-///   checks.cpp    the sanitizers: waits, races in LDS and global memory
+///   checks.cpp    the sanitizers: registers and waits; lds_checks.cpp, global_checks.cpp: races
 ///   definedness   the sanitizer of values that nothing wrote, bit by bit
 ///   hazards.cpp   the notes about wait states
 ///   devices.cpp   several devices: which stores and loads of others are in order before what a wave does
@@ -23,6 +23,7 @@
 #include "wave.h"
 
 #include <atomic>
+#include <bit>
 #include <deque>
 #include <inlay/runtime/emulator.h>
 #include <map>
@@ -665,6 +666,7 @@ u32 read_special(const Wave& wave, unsigned encoding);
 u32 read_scalar(const Wave& wave, const isa::Operand& operand);
 u64 read_scalar64(const Wave& wave, const isa::Operand& operand);
 inline u64 lane_bit(unsigned lane) { return u64{1} << lane; }
+inline unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
 
 /// An access outside LDS: when there is none at all, one finding says so for the whole launch.
 void report_lds_bounds(Wave& wave, u64 address, bool is_write, unsigned lane);

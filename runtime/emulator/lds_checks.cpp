@@ -14,11 +14,7 @@
 #include <cstring>
 
 namespace inlay::runtime::emulator {
-namespace {
-
-unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
-
-} // namespace
+namespace {} // namespace
 
 namespace {
 

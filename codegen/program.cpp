@@ -8,6 +8,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/algebra/symbolic.h>
 #include <inlay/machine/lds.h>
 
 #include <algorithm>
@@ -27,6 +28,17 @@ Program::Program(std::string name, const Target& target, int threads, std::sourc
 
 // ------------------------------------------------------------------------------------- sizes, grid, tensors
 
+void Program::refuse_argument_named(const std::string& name, const std::string& what) const {
+  const auto refuse = [&](const std::string& other) {
+    throw CodegenError(what + " " + name + ": the kernel has an argument of this name", other + " " + name,
+                       "another name: a launch passes arguments by their names");
+  };
+  for (const Tensor& t : tensors_)
+    if (t.space == Space::global && t.name == name) refuse("tensor");
+  for (const Size& z : sizes_)
+    if (z.name == name) refuse("size  ");
+}
+
 Sym Program::size(const std::string& name, SizeFacts facts) {
   if (facts.least < 1 || facts.most > INT32_MAX || facts.least > facts.most || facts.multiple < 1 ||
       facts.most / facts.multiple * facts.multiple < facts.least)
@@ -37,6 +49,7 @@ Sym Program::size(const std::string& name, SizeFacts facts) {
                        "1 <= least <= most <= 2147483647");
   for (const Size& s : sizes_)
     if (s.name == name) throw CodegenError("size " + name + " is declared twice");
+  refuse_argument_named(name, "size");
   const Sym symbol = symbols_->symbol(name, {Int(facts.least), Int(facts.most)});
   sizes_.push_back({name, symbol, facts});
   return symbol;
@@ -164,11 +177,23 @@ SymLayout row_major(const std::vector<Sym>& shape) {
 
 Tensor Program::global(const std::string& name, Element element, std::vector<Sym> shape,
                        std::optional<SymLayout> place, bool output) {
+  refuse_argument_named(name, "tensor");
   Tensor t;
   t.id = static_cast<int>(tensors_.size());
   t.name = name;
   t.element = element;
   t.place = SymComposedLayout(Swizzle(), Sym(0), place ? *place : row_major(shape));
+  if (devices_.count > 0) {
+    const AtomId rank = *devices_.rank.as_atom();
+    std::vector<AtomId> all = inlay::symbols(t.place.inner());
+    for (const Sym& extent : shape)
+      for (const AtomId a : inlay::symbols(extent)) all.push_back(a);
+    if (std::find(all.begin(), all.end(), rank) != all.end())
+      throw CodegenError("tensor " + name + ": its memory depends on who looks at it",
+                         "place  " + to_string(t.place) +
+                             "\nrank   the number of the device that runs the program",
+                         "a shape of sizes alone; views may begin where the rank says");
+  }
   t.shape = std::move(shape);
   t.output = output;
   tensors_.push_back(t);

@@ -207,6 +207,27 @@ TEST_CASE("devices: programs that do not meet, or not everywhere, are refused", 
                     }),
                     Contains("read before devices meet"));
   CHECK_THROWS_WITH(with([](Program& k, Sym) { (void)k.devices(2), k.meet("s"); }), Contains("no grid"));
+  // Memory is the same whoever looks at it, and arguments have names of their own.
+  CHECK_THROWS_WITH(
+      with([](Program& k, Sym n) { (void)k.peers("x", Element::f32, {n * (k.devices(2) + 1)}); }),
+      Contains("depends on who looks at it"));
+  CHECK_THROWS_WITH(with([](Program& k, Sym n) {
+                      TupleBuilder<BasicMode<Sym>> place;
+                      place.leaf({n, BasicStride<Sym>(k.devices(2) + 1)});
+                      (void)k.input("x", Element::f32, {n}, SymLayout(std::move(place).finish()));
+                    }),
+                    Contains("depends on who looks at it"));
+  CHECK_THROWS_WITH(with([](Program& k, Sym n) {
+                      (void)k.devices(2), (void)k.workgroups(0, n, 1);
+                      (void)k.peers("x", Element::i32, {n}), k.meet("x");
+                    }),
+                    Contains("tensor x_0: the kernel has an argument of this name"));
+  CHECK_THROWS_WITH(with([](Program& k, Sym n) {
+                      (void)k.input("x", Element::f32, {n}), (void)k.output("x", Element::f32, {n});
+                    }),
+                    Contains("tensor x: the kernel has an argument of this name"));
+  CHECK_THROWS_WITH(with([](Program& k, Sym n) { (void)k.input("n", Element::f32, {n}); }),
+                    Contains("tensor n: the kernel has an argument of this name"));
   CHECK_THROWS_WITH(with([](Program& k, Sym n) {
                       (void)k.devices(2), (void)k.workgroups(0, n, 1), k.meet("s"), k.meet("t");
                     }),

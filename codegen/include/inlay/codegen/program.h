@@ -592,6 +592,7 @@ private:
   // Errors: CodegenError inside a loop, a branch or a role: `why` is what every workgroup does once.
   std::pair<int, int> counters(const std::string& what, const std::string& name, Sym number,
                                const std::string& why, const Where& where);
+  void refuse_argument_named(const std::string& name, const std::string& what) const;
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);
 

@@ -396,6 +396,11 @@ std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<Argu
       if (s.bytes() < k->zero_bytes)
         refuse(fmt::format("--buffer {}: {} bytes", text, s.bytes()),
                fmt::format("{} bytes, by the manifest", k->zero_bytes));
+    } else if (!known.empty()) {
+      std::string names;
+      for (const ArgumentSpec& b : known) names += (names.empty() ? "" : ", ") + b.name;
+      refuse(fmt::format("--buffer {}: the manifest has no memory '{}' that all devices see", text, s.name),
+             "its memory of that kind: " + names);
     }
     out.push_back(std::move(s));
   }
@@ -554,7 +559,8 @@ int exec(Session& session, const Options& asked) {
   live.end();
   std::string difference;
   // A wave that waits for another may have to wait longer than before; one that goes round for ever is nothing to wait for.
-  const std::uint64_t bound = 4 * statistics.instructions + 1'000'000;
+  // Of several devices any workgroup has the next turn, however often those that wait have had theirs.
+  const std::uint64_t bound = 4 * statistics.instructions + (plan.devices > 1 ? 64'000'000 : 1'000'000);
   if (o.stress && emulator != nullptr)
     emulator->options().max_wave_instructions = std::min(o.max_instructions, bound);
   if (o.stress && emulator != nullptr && failure.empty()) {

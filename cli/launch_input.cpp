@@ -77,6 +77,15 @@ launch::Sizes parse_sizes(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// Memory of one device that all see is theirs by `--buffer`: an argument of it would give each one another memory.
+void refuse_own_memory(const std::optional<ArgumentSpec>& known, const ArgumentSpec& given,
+                       const std::string& text) {
+  if (known && known->peer && given.peers.empty())
+    refuse(fmt::format("--arg {}: '{}' is memory of device {}, which all devices see", text, known->name,
+                       *known->peer),
+           fmt::format("--buffer {}=in:FILE{{rank}}, of each device", known->peers));
+}
+
 /// Positional and named `--arg` against what the kernel or manifest calls its arguments; `defaults`: of a manifest.
 std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
                                    const std::vector<std::string>& names,
@@ -100,6 +109,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
     auto& place = defaults[static_cast<std::size_t>(at - names.begin())];
     if (place && !place->spelled.empty())
       refuse("--arg " + text + ": argument '" + spec.name + "' is given twice", "each once");
+    refuse_own_memory(place, spec, text);
     // What the manifest knows of it stays.
     if (place && spec.type.empty()) spec.type = place->type;
     place = std::move(spec);
@@ -116,6 +126,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool given = defaults[i] && !defaults[i]->spelled.empty();
     if (!given && next < positional.size()) {
+      refuse_own_memory(defaults[i], positional[next], positional[next].spelled);
       if (positional[next].type.empty() && defaults[i]) positional[next].type = defaults[i]->type;
       out.push_back(std::move(positional[next++]));
     } else if (defaults[i]) {

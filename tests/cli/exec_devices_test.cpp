@@ -142,6 +142,8 @@ TEST_CASE(
   refused({"--devices", "2"}, "was built for 3");
   refused({"--size", "rank=1"}, "each of the 3 devices has its own");
   refused({"--buffer", "x=zeros:396"}, "400 bytes, by the manifest");
+  refused({"--buffer", "X=zeros:400"}, "no memory 'X' that all devices see");
+  refused({"--arg", "x_0=zeros:400"}, "'x_0' is memory of device 0, which all devices see");
   const auto time = inlay_command({"time", json, "--size", "n=100"});
   CHECK(time.exit == 2);
   CHECK(says(time.err, "3 devices run it together"));

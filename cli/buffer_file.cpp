@@ -43,9 +43,11 @@ std::uint64_t element_bytes(const std::string& file, std::string_view text) {
   return bytes;
 }
 
-std::uint64_t product_of_shape(const std::string& file, std::string_view text) {
+/// How many elements, and along how many axes there is more than one.
+std::pair<std::uint64_t, int> product_of_shape(const std::string& file, std::string_view text) {
   if (!text.starts_with('(')) bad(file, "its shape is no tuple");
   std::uint64_t product = 1;
+  int long_axes = 0;
   for (std::size_t at = 1; at < text.size() && text[at] != ')';) {
     if (text[at] == ' ' || text[at] == ',') {
       ++at;
@@ -56,8 +58,9 @@ std::uint64_t product_of_shape(const std::string& file, std::string_view text) {
     if (error != std::errc()) bad(file, "its shape is no tuple of numbers");
     if (__builtin_mul_overflow(product, extent, &product)) bad(file, "its shape is larger than memory");
     at = static_cast<std::size_t>(end - text.data());
+    long_axes += extent > 1 ? 1 : 0;
   }
-  return product;
+  return {product, long_axes};
 }
 
 } // namespace
@@ -68,7 +71,7 @@ BufferFile read_buffer(const std::string& file) {
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (in.bad()) throw std::runtime_error(file + ": cannot be read");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(magic)) return {{}, std::move(bytes)};
+  if (!text.starts_with(magic)) return {{}, std::move(bytes), {}};
   if (bytes.size() < 10) bad(file, "it is cut inside its header");
   const bool wide = bytes[6] >= 2; // version 1 has a 16-bit length, 2 and 3 a 32-bit one
   const std::size_t start = wide ? 12 : 10;
@@ -78,14 +81,19 @@ BufferFile read_buffer(const std::string& file) {
     length |= (static_cast<std::size_t>(bytes[10]) << 16) | (static_cast<std::size_t>(bytes[11]) << 24);
   if (length > bytes.size() - start) bad(file, "it is cut inside its header");
   const auto header = text.substr(start, length);
-  const std::uint64_t element = element_bytes(file, field(file, header, "descr"));
-  const std::uint64_t count = product_of_shape(file, field(file, header, "shape"));
+  const std::string_view descr = field(file, header, "descr");
+  const std::uint64_t element = element_bytes(file, descr);
+  const auto [count, long_axes] = product_of_shape(file, field(file, header, "shape"));
+  if (long_axes > 1 && !field(file, header, "fortran_order").starts_with("False"))
+    bad(file, "its columns lie one after the other (fortran_order)\n  hint   numpy.ascontiguousarray before "
+              "numpy.save");
   const std::size_t data = start + length;
   std::uint64_t expected = 0;
   if (__builtin_mul_overflow(element, count, &expected) || expected != bytes.size() - data)
     bad(file, "its header describes " + std::to_string(count) + " elements of " + std::to_string(element) +
                   " bytes, but " + std::to_string(bytes.size() - data) + " bytes follow");
   BufferFile result;
+  result.descr = descr.substr(1, descr.substr(1).find('\''));
   result.header.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(data));
   result.data.assign(bytes.begin() + static_cast<std::ptrdiff_t>(data), bytes.end());
   return result;

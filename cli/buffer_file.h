@@ -10,10 +10,11 @@ namespace inlay::cli {
 /// A file's contents: `header` is what stands before the data of a .npy file, empty for raw bytes.
 struct BufferFile {
   std::vector<std::uint8_t> header, data;
+  std::string descr; ///< of a .npy file: NumPy's name of its elements' type, `<f4`
 };
 
 /// Reads FILE; by its first bytes, not its name, it is .npy or raw. Errors: std::runtime_error when it cannot be read,
-/// std::invalid_argument when it is a .npy whose header does not describe its data.
+/// std::invalid_argument when it is a .npy whose header does not describe its data, or says that columns come first.
 /// Source: NumPy documentation, "numpy.lib.format", versions 1.0 to 3.0.
 [[nodiscard]] BufferFile read_buffer(const std::string& file);
 

@@ -263,7 +263,7 @@ void write_outputs(const Plan& plan, const Run& run) {
   std::size_t n = 0;
   for (const ArgumentSpec& s : plan.specs)
     if (s.output()) {
-      if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n]});
+      if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n], {}});
       ++n;
     }
 }

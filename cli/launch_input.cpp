@@ -77,6 +77,26 @@ launch::Sizes parse_sizes(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// A file of NumPy whose elements are not those of the manifest: floats of another width, or numbers in the place of floats. Unsigned
+/// numbers and raw bytes (`<u2`, `|V2`) are how people keep what NumPy has no type for.
+void refuse_other_elements(const std::optional<ArgumentSpec>& known, const ArgumentSpec& given,
+                           const std::string& text) {
+  const std::string& descr = given.contents.descr;
+  if (!known || known->type.empty() || descr.size() < 3) return;
+  const std::string is = descr.substr(1);
+  const std::string want = known->type == "f32"   ? "f4"
+                           : known->type == "f16" ? "f2"
+                           : known->type == "f64" ? "f8"
+                           : known->type == "i32" ? "i4"
+                                                  : "";
+  if (is == want || (is[0] != 'f' && is[0] != 'i') || (is[0] == 'i' && (want.empty() || want[0] == 'i')))
+    return;
+  refuse(fmt::format("--arg {}: its elements are {}, and those of '{}' are {}", text, descr, known->name,
+                     known->type),
+         want.empty() ? "a file of raw bytes, or of '|u1'"
+                      : "numpy's astype('" + want + "') before numpy.save");
+}
+
 /// Memory of one device that all see is theirs by `--buffer`: an argument of it would give each one another memory.
 void refuse_own_memory(const std::optional<ArgumentSpec>& known, const ArgumentSpec& given,
                        const std::string& text) {
@@ -110,6 +130,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
     if (place && !place->spelled.empty())
       refuse("--arg " + text + ": argument '" + spec.name + "' is given twice", "each once");
     refuse_own_memory(place, spec, text);
+    refuse_other_elements(place, spec, text);
     // What the manifest knows of it stays.
     if (place && spec.type.empty()) spec.type = place->type;
     place = std::move(spec);
@@ -127,6 +148,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
     const bool given = defaults[i] && !defaults[i]->spelled.empty();
     if (!given && next < positional.size()) {
       refuse_own_memory(defaults[i], positional[next], positional[next].spelled);
+      refuse_other_elements(defaults[i], positional[next], positional[next].spelled);
       if (positional[next].type.empty() && defaults[i]) positional[next].type = defaults[i]->type;
       out.push_back(std::move(positional[next++]));
     } else if (defaults[i]) {

@@ -110,6 +110,36 @@ TEST_CASE("exec: .npy keeps its header, and is checked") {
     CAPTURE(descr, shape);
     CHECK(r.exit == 2);
   }
+  // Columns first, but for what has one axis.
+  for (const auto& [shape, exit] : {std::pair{"(8, 16)", 2}, {"(128,)", 0}, {"(1, 128)", 0}}) {
+    std::string columns = npy("<f4", shape, bytes_of(count_to(128)));
+    columns.replace(columns.find("False, "), 7, "True,  ");
+    const auto r = with("inout:" + f.write("columns.npy", columns) + ":" + y);
+    CAPTURE(shape, r.err);
+    CHECK(r.exit == exit);
+    CHECK((exit == 0 || says(r.err, "fortran_order")));
+  }
+}
+
+TEST_CASE("exec: a .npy file has the elements that the manifest says") {
+  const Folder f;
+  REQUIRE(inlay_command({"build", "transpose", "--dtype", "f32", "-o", f.file("t")}).exit == 0);
+  const auto with = [&](const std::string& descr, std::size_t floats) {
+    const auto x = f.write("x.npy", npy(descr, "(128,)", bytes_of(count_to(floats))));
+    return inlay_command({"exec", f.file("t") + "/transpose.json", "--size", "b=1", "--size", "m=8", "--size",
+                          "n=16", "--arg", "x=in:" + x});
+  };
+  for (const char* same : {"<f4", "<u4", "|V4"}) {
+    CAPTURE(same);
+    CHECK(with(same, 128).exit == 0);
+  }
+  for (const auto& [other, floats] : {std::pair{"<f8", 256}, {"<i4", 128}, {"<i8", 256}}) {
+    const auto r = with(other, static_cast<std::size_t>(floats));
+    CAPTURE(other, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, "those of 'x' are f32"));
+    CHECK(says(r.err, "astype('f4')"));
+  }
 }
 
 TEST_CASE("exec: wrong number, size, kind, geometry and files: exit 2 with the signature") {

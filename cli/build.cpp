@@ -1,10 +1,12 @@
 // `inlay build KERNEL [options] -o DIR`: HSACO, launch manifest, .ll, .s, proof report and resource report as files.
+#include "build_forms.h"
 #include "build_manifest.h"
 #include "built.h"
 #include "exec_arguments.h"
 #include "kernel_options.h"
 #include "orders.h"
 #include "resources.h"
+#include "write_all.h"
 
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/build.h>
@@ -15,35 +17,12 @@
 #include <map>
 #include <memory>
 #include <ostream>
-#include <unistd.h>
 
 namespace inlay::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// All files or none: they are written beside their place and renamed when every one of them is whole.
-void write_all(const fs::path& directory, const std::vector<std::pair<std::string, std::string>>& files) {
-  fs::create_directories(directory);
-  std::vector<std::pair<fs::path, fs::path>> moves;
-  try {
-    for (const auto& [name, text] : files) {
-      const fs::path target = directory / name,
-                     temporary = directory / fmt::format(".{}.{}", name, ::getpid());
-      moves.emplace_back(temporary, target);
-      std::ofstream stream(temporary, std::ios::binary);
-      stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-      stream.close();
-      if (!stream) throw std::runtime_error(fmt::format("cannot write '{}'", target.string()));
-    }
-    for (const auto& [temporary, target] : moves) fs::rename(temporary, target);
-  } catch (...) {
-    std::error_code ignored;
-    for (const auto& [temporary, target] : moves) fs::remove(temporary, ignored);
-    throw;
-  }
-}
 
 /// The claims that each operation gives, in the order of the program's text; -1 for those of the whole.
 std::string claims_by_operation(const kernels::ProofReport& proofs) {
@@ -96,9 +75,18 @@ void dump_levels(const kernels::Artifact& artifact, const fs::path& directory) {
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
                   const std::string& directory, const std::string& dump, bool program, bool slots,
                   const std::string& svg, const kernels::BuildOptions& options, const AutoOptions& automatic,
-                  const ValidateOptions& validate, bool json) {
+                  const ValidateOptions& validate, const FormsOptions& forms, bool json) {
   if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
+  if (!forms.ranges.empty()) {
+    if (!dump.empty() || program || slots)
+      refuse("build: --dump, --program and --schedule show one form, and --for builds several",
+             "the same with --m, .. in place of --for");
+    if (automatic.choose == "no")
+      refuse("build: --for chooses forms, and --auto no chooses none", "one of them");
+    return build_forms(session, *kernel, read_flags(rest), forms, directory, options, validate, json);
+  }
+  if (forms.set()) refuse("build: --forms, --most and --points belong to --for", "--for m=1..4096");
   // For sizes that are named a form of the kernel is chosen; without them it is one that is sound for all.
   Chosen form{read_flags(rest), {}};
   if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
@@ -185,7 +173,8 @@ void add_build(CLI::App& app, Session& session) {
       "build", "Build a kernel: HSACO, launch manifest, .ll, .s, proof report, resource report");
   auto name = std::make_shared<std::string>(), directory = std::make_shared<std::string>(".");
   add_kernel(*command, *name);
-  command->add_option("-o,--output", *directory, "Directory for the files");
+  command->add_option("-o,--output", *directory,
+                      "Directory for the files; with --for the file, KERNEL.inlay if it is a directory");
   auto dump = std::make_shared<std::string>();
   command->add_option(
       "--dump", *dump,
@@ -206,10 +195,12 @@ void add_build(CLI::App& app, Session& session) {
   command->add_flag("--json", *json, "The same as data");
   auto validate = std::make_shared<ValidateOptions>();
   add_validate_options(*command, *validate);
+  auto forms = std::make_shared<FormsOptions>();
+  add_forms_options(*command, *forms);
   command->allow_extras();
   command->callback([=, &session] {
     session.exit = build_command(session, *name, command->remaining(), *directory, *dump, *program, *slots,
-                                 *svg, *options, *automatic, *validate, *json);
+                                 *svg, *options, *automatic, *validate, *forms, *json);
   });
 }
 

@@ -1,8 +1,9 @@
 // `inlay bundle -o kernels.inlay gemm.json softmax.json`: kernels for several processors with their manifests in one file.
 #include "command.h"
+#include "write_all.h"
 
+#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <inlay/launch/bundle.h>
 #include <inlay/runtime/code_object.h>
 #include <memory>
@@ -14,9 +15,30 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  std::string output;
+  std::string output, directory;
   bool json = false;
 };
+
+/// In a bundle a manifest names no code object.
+launch::Manifest without_file(launch::Manifest m) {
+  m.code.clear();
+  return m;
+}
+
+/// Each form with its manifest: `gemm.json`, or of several `gemm.gfx950.2.json`.
+void extract(const launch::Bundle& all, const std::string& directory) {
+  for (const auto& e : all.entries())
+    for (std::size_t f = 0; f < e.code.size(); ++f) {
+      const bool only = all.entries().size() == 1 && e.code.size() == 1;
+      const std::string name = only ? e.kernel()
+                                    : fmt::format("{}.{}{}", e.kernel(), e.arch(),
+                                                  e.code.size() == 1 ? "" : fmt::format(".{}", f));
+      launch::Manifest m = e.forms.forms()[f].manifest;
+      m.code = name + ".hsaco";
+      write_all(directory,
+                {{m.code, std::string(e.code[f].begin(), e.code[f].end())}, {name + ".json", m.text()}});
+    }
+}
 
 int bundle(Session& session, const Options& o) {
   std::vector<launch::Bundle::Entry> entries;
@@ -24,29 +46,37 @@ int bundle(Session& session, const Options& o) {
     const launch::Bundle one = launch::Bundle::read(file);
     for (const auto& e : one.entries()) {
       // What is packed can be launched: the code is for the processor, and has the kernel.
-      (void)runtime::CodeObject::parse(e.code, e.manifest.arch).kernel(e.manifest.kernel);
+      for (const auto& code : e.code) (void)runtime::CodeObject::parse(code, e.arch()).kernel(e.kernel());
       entries.push_back(e);
-      entries.back().manifest.code.clear();
+      if (e.forms.ranges().empty()) entries.back() = {without_file(e.forms.general()), e.code[0]};
     }
   }
   const launch::Bundle all(std::move(entries));
   if (!o.output.empty()) {
     const auto bytes = all.bytes();
-    std::ofstream out(o.output, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out) throw std::runtime_error("cannot write '" + o.output + "'");
+    const std::filesystem::path file(o.output);
+    write_all(file.has_parent_path() ? file.parent_path() : ".",
+              {{file.filename().string(), std::string(bytes.begin(), bytes.end())}});
   }
+  if (!o.directory.empty()) extract(all, o.directory);
   auto list = nlohmann::ordered_json::array();
   for (const auto& e : all.entries()) {
-    if (o.json)
-      list.push_back({{"kernel", e.manifest.kernel},
-                      {"arch", e.manifest.arch},
-                      {"bytes", e.code.size()},
-                      {"manifest", nlohmann::ordered_json::parse(e.manifest.text())}});
-    else
-      session.out << fmt::format("{:<24}{:<8}{:>9} bytes\n", e.manifest.kernel, e.manifest.arch,
-                                 e.code.size());
+    std::size_t bytes = 0;
+    for (const auto& code : e.code) bytes += code.size();
+    const bool several = e.code.size() > 1;
+    if (o.json) {
+      nlohmann::ordered_json one = {{"kernel", e.kernel()}, {"arch", e.arch()}, {"bytes", bytes}};
+      if (several)
+        one["table"] = nlohmann::ordered_json::parse(e.forms.table_text());
+      else
+        one["manifest"] = nlohmann::ordered_json::parse(e.forms.general().text());
+      list.push_back(std::move(one));
+      continue;
+    }
+    session.out << fmt::format("{:<24}{:<8}{:>9} bytes{}\n", e.kernel(), e.arch(), bytes,
+                               several ? fmt::format(", {} forms", e.code.size()) : "");
+    for (std::size_t r = 0; several && r <= e.forms.rows().size(); ++r)
+      session.out << "  " << e.forms.why(r) << "\n";
   }
   if (o.json) session.out << nlohmann::ordered_json{{"file", o.output}, {"kernels", list}}.dump(2) << "\n";
   return Exit::yes;
@@ -61,6 +91,8 @@ void add_bundle(CLI::App& app, Session& session) {
   c->add_option("FILE", o->files, "Launch manifests with their code objects beside them, and bundles")
       ->required();
   c->add_option("-o,--output", o->output, "The bundle; without it, FILEs are listed");
+  c->add_option("--extract", o->directory,
+                "Write each kernel, and each of its forms, with its launch manifest into this directory");
   c->add_flag("--json", o->json, "As JSON, with the manifests");
   c->callback([=, &session] { session.exit = bundle(session, *o); });
 }

@@ -39,10 +39,30 @@ std::optional<nlohmann::json> triton_metadata(const std::string& text) {
   return j;
 }
 
+SourceFile of_bundle(const std::string& bytes, const std::string& file, const std::string& arch,
+                     const OfBundle& which) {
+  namespace isa = runtime::isa;
+  const auto bundle = launch::Bundle::parse({bytes.begin(), bytes.end()}, file);
+  const auto& e =
+      bundle.find(which.kernel, arch.empty() ? "" : std::string(to_string(isa::parse_arch(arch))));
+  const auto& all = e.forms.forms();
+  if (all.size() > 1 && !which.sizes)
+    throw launch::LaunchError(file + ": " + e.kernel() + " has " + std::to_string(all.size()) + " forms",
+                              "inlay bundle " + file + " --extract DIR writes each with its manifest");
+  launch::Forms::Plan plan;
+  if (which.sizes) plan = e.forms.plan(*which.sizes);
+  SourceFile out{runtime::CodeObject::parse(e.code[plan.form], e.arch()), all[plan.form].manifest, 0,
+                 std::nullopt};
+  if (all.size() > 1) out.forms = e.forms, out.plan = std::move(plan);
+  return out;
+}
+
 } // namespace
 
-SourceFile read_source(Session& session, const std::string& file, const std::string& arch) {
+SourceFile read_source(Session& session, const std::string& file, const std::string& arch,
+                       const OfBundle& which) {
   const std::string bytes = read_text(session, file);
+  if (launch::Bundle::is_bundle(bytes)) return of_bundle(bytes, file, arch, which);
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (launch::is_manifest(bytes)) {
     auto manifest = launch::Manifest::parse(bytes, file);

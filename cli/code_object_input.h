@@ -5,7 +5,7 @@
 
 #include "command.h"
 
-#include <inlay/launch/manifest.h>
+#include <inlay/launch/bundle.h>
 #include <inlay/runtime/code_object.h>
 
 #include <optional>
@@ -19,11 +19,21 @@ struct SourceFile {
   /// Of the .json that Triton's cache has beside each .hsaco: 64 times `num_warps`, and `shared`.
   std::uint32_t triton_block = 0;
   std::optional<std::uint32_t> triton_lds;
+  /// Of a kernel with several forms, and which of them this is.
+  std::optional<launch::Forms> forms = {};
+  launch::Forms::Plan plan = {};
+};
+
+/// What a launch says that chooses among what a bundle holds.
+struct OfBundle {
+  std::string kernel;
+  std::optional<launch::Sizes> sizes; ///< none: a file with several forms is refused
 };
 
 /// FILE (`-`: standard input). `arch` chooses from a bundle, and is what assembly without .amdgcn_target is for.
 /// Errors: std::runtime_error, CodeObjectError, IsaError, LaunchError.
-[[nodiscard]] SourceFile read_source(Session& session, const std::string& file, const std::string& arch);
+[[nodiscard]] SourceFile read_source(Session& session, const std::string& file, const std::string& arch,
+                                     const OfBundle& which = {});
 
 /// Only the code object.
 [[nodiscard]] runtime::CodeObject read_code_object(Session& session, const std::string& file,

@@ -59,14 +59,19 @@ bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags) {
                                        [&](const std::string& name) { return flags.contains(name); });
 }
 
-Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& given, const AutoOptions& options,
-              const kernels::BuildOptions& build) {
-  const kernels::Flags flags = kernel.renamed(given);
-  if (options.choose == "no") return {flags, {}};
+kernels::ChooseOptions choose_options(const kernels::BuildOptions& build) {
   kernels::ChooseOptions how;
   how.build = build;
   how.build.validate = false;
   how.processes = std::min(4U, kernels::processors());
+  return how;
+}
+
+Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& given, const AutoOptions& options,
+              const kernels::BuildOptions& build) {
+  const kernels::Flags flags = kernel.renamed(given);
+  if (options.choose == "no") return {flags, {}};
+  kernels::ChooseOptions how = choose_options(build);
   how.cache = !options.why; // which keeps no ranking
   Chosen out;
   out.choice = kernels::choose(kernel, flags, how);

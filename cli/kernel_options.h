@@ -29,6 +29,8 @@ struct Chosen {
 };
 [[nodiscard]] Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& flags,
                             const AutoOptions& options, const kernels::BuildOptions& build);
+/// How a form is chosen among others: side by side, without validation.
+[[nodiscard]] kernels::ChooseOptions choose_options(const kernels::BuildOptions& build);
 /// Whether the flags name every size of a launch.
 [[nodiscard]] bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags);
 /// The ranking, a line each; nothing where it came from the cache.

@@ -204,6 +204,27 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
   return out;
 }
 
+/// `--arg` of a kernel with several forms: those of the contract are taken, and this form's are what comes out.
+std::vector<ArgumentSpec> of_form(const launch::Forms& forms, std::size_t form,
+                                  const std::vector<std::string>& texts,
+                                  std::vector<std::optional<ArgumentSpec>> own) {
+  std::vector<std::string> names;
+  std::vector<std::optional<ArgumentSpec>> all;
+  for (const launch::Argument& a : forms.arguments()) {
+    names.push_back(a.name);
+    ArgumentSpec other; // of a form that is not launched
+    other.name = a.name;
+    other.type = a.type;
+    other.zero_bytes = 4;
+    all.emplace_back(std::move(other));
+  }
+  const auto& places = forms.places(form);
+  for (std::size_t i = 0; i < own.size(); ++i) all[places[i]] = std::move(own[i]);
+  std::vector<ArgumentSpec> given = in_order(texts, names, std::move(all)), out;
+  for (const std::size_t place : places) out.push_back(given[place]);
+  return out;
+}
+
 /// Memory of each device that all of them know: zeros, as their flags begin.
 std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Sizes& sizes) {
   std::vector<ArgumentSpec> out;
@@ -222,7 +243,8 @@ std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Si
 } // namespace
 
 LaunchInput read_launch(Session& session, const LaunchOptions& o) {
-  const SourceFile source = read_source(session, o.file, o.arch);
+  auto sizes = parse_sizes(o.sizes);
+  const SourceFile source = read_source(session, o.file, o.arch, {o.kernel, sizes});
   LaunchInput in{source.object, {}, {}, {}, {}, 1, {}, {}};
   const auto& manifest = source.manifest;
   in.name = in.object.kernel(o.kernel.empty() && manifest ? manifest->kernel : o.kernel).name;
@@ -230,7 +252,6 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   in.arch = !o.arch.empty() ? isa::parse_arch(o.arch)
             : manifest      ? isa::parse_arch(manifest->arch)
                             : isa::arch_of(in.object);
-  auto sizes = parse_sizes(o.sizes);
   if (!manifest && !sizes.empty())
     refuse("--size belongs to a launch manifest, and " + o.file + " is none",
            "inlay build writes KERNEL.json");
@@ -249,6 +270,10 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
     refuse(manifest->kernel + ": some size is 0 and every output is empty: a launch does nothing",
            "sizes of 1 and more, to see it run");
 
+  if (source.forms)
+    in.said.push_back(o.why ? source.forms->why(source.plan.row)
+                            : fmt::format("form {} of {}, by row {}", source.plan.form,
+                                          source.forms->forms().size(), source.plan.row));
   const auto shape = [](const Extent3& e) { return fmt::format("{}x{}x{}", e.x, e.y, e.z); };
   if (!o.grid.empty()) {
     in.geometry.grid = parse_extent("--grid", o.grid);
@@ -295,7 +320,11 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
     for (const auto& a : visible_arguments(kernel)) names.push_back(a.name);
     defaults.resize(names.size());
   }
-  in.specs = in_order(o.arguments, names, std::move(defaults));
+  if (source.forms) {
+    in.specs = of_form(*source.forms, source.plan.form, o.arguments, std::move(defaults));
+  } else {
+    in.specs = in_order(o.arguments, names, std::move(defaults));
+  }
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
   return in;
@@ -304,14 +333,16 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
 void add_launch_options(CLI::App& c, LaunchOptions& o) {
   c.add_option(
       "FILE", o.file,
-      "HSACO, offload bundle, assembly, or a launch manifest (inlay build, inlay run-with --keep, Triton's "
-      "cache); - is standard input");
+      "HSACO, offload bundle, assembly, a launch manifest (inlay build, inlay run-with --keep, Triton's "
+      "cache), or a bundle (inlay bundle, inlay build --for); - is standard input");
   c.add_option("--kernel", o.kernel, "Which kernel, when the file holds several");
   c.add_option("--grid", o.grid, "Workgroups: X,Y,Z; 1 when left out");
   c.add_option("--block", o.block,
                "Work-items of a workgroup: X,Y,Z; what the code object says when left out");
   c.add_option("--arg", o.arguments, argument_help);
   c.add_option("--size", o.sizes, "NAME=NUMBER: a size of a launch manifest");
+  c.add_flag("--why", o.why,
+             "Of a kernel with several forms: say which one is launched for these sizes, and why");
   c.add_option("--lds", o.lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
   c.add_option("--arch", o.arch, machine::names(" or ") + ": which of a bundle, or what assembly is for");
 }

@@ -16,8 +16,9 @@ struct LaunchOptions {
   std::vector<std::string> arguments, sizes;
   std::optional<unsigned> lds;
   unsigned rank = 0; ///< of the device that is launched, of several
+  bool why = false;  ///< say which form is launched, of several, and why
 };
-/// FILE, --kernel, --grid, --block, --arg, --size, --lds, --arch.
+/// FILE, --kernel, --grid, --block, --arg, --size, --lds, --arch, --why.
 void add_launch_options(CLI::App& command, LaunchOptions& o);
 
 struct LaunchInput {

@@ -32,6 +32,15 @@ std::string words(const Flags& flags) {
   return out;
 }
 
+std::string words_that_tell(const Kernel& kernel, const Flags& options) {
+  std::string out;
+  for (const FlagHelp& f : kernel.flags())
+    if (const auto found = options.find(f.name);
+        found != options.end() && (found->second != f.unchosen || f.unchosen.empty()))
+      out += (out.empty() ? "" : " ") + words({*found});
+  return out;
+}
+
 Flags with(Flags asked, const Choice& choice) {
   for (const auto& [name, value] : choice.options)
     if (const auto found = asked.find(name); found == asked.end() || found->second == "auto")
@@ -415,11 +424,7 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   }
   Flags chosen = c.options;
   std::erase_if(chosen, [&](const auto& f) { return fixed.contains(f.first); });
-  std::string shown;
-  for (const FlagHelp& f : kernel.flags())
-    if (const auto found = chosen.find(f.name);
-        found != chosen.end() && (found->second != f.unchosen || f.unchosen.empty()))
-      shown += fmt::format("{}--{} {}", shown.empty() ? "" : " ", f.name, found->second);
+  const std::string shown = words_that_tell(kernel, chosen);
   c.why = fmt::format("{}: {:.0f} modelled clocks, the fewest of {} modelled of {} forms{}",
                       shown.empty() ? "what stands without sizes" : shown, c.clocks, c.modelled, c.considered,
                       c.table.empty() ? "" : "; the table's form of " + c.table);

@@ -14,6 +14,7 @@ using namespace inlay::launch;
 namespace {
 
 thread_local std::string message; // of this thread's last failure
+thread_local std::string reason;  // of this thread's last inlay_kernel_form
 
 /// What the device refused; inlay_status tells it from the caller's faults.
 struct Refused : std::runtime_error {
@@ -156,24 +157,40 @@ struct inlay_device {
 /// What a launch of some sizes needs besides its buffers: the next one of the same sizes, which most are, takes it as it is.
 struct Prepared {
   std::vector<std::int64_t> asked;
-  LaunchPlan plan;
-  std::vector<std::uint64_t> extents;            ///< of each argument that is a buffer: its bytes
+  Forms::Plan plan;
+  std::vector<std::uint64_t> extents;            ///< of each argument of the form that is a buffer: its bytes
   std::vector<std::vector<std::uint8_t>> values; ///< of the others
+};
+
+struct Loaded {
+  void* module = nullptr;
+  void* function = nullptr;
 };
 
 struct inlay_kernel {
   inlay_device* device;
-  Manifest manifest;
-  std::vector<std::size_t> buffers; ///< numbers of arguments
-  void* module = nullptr;
-  void* function = nullptr;
+  Forms forms;
+  std::vector<std::size_t> buffers; ///< numbers of arguments of the contract
+  std::vector<Loaded> loaded = {};  ///< of each form
 
+  inlay_kernel(inlay_device* on, const Forms& of) : device(on), forms(of) {
+    for (std::size_t i = 0; i < forms.arguments().size(); ++i)
+      if (forms.arguments()[i].kind == Argument::Kind::buffer) buffers.push_back(i);
+  }
+  inlay_kernel(const inlay_kernel&) = delete;
+  inlay_kernel& operator=(const inlay_kernel&) = delete;
+  ~inlay_kernel() {
+    for (const Loaded& l : loaded) (void)device->hip.hipModuleUnload(l.module);
+  }
+
+  [[nodiscard]] const std::string& name() const { return forms.general().kernel; }
   [[nodiscard]] Sizes sizes(const std::int64_t* values, std::size_t count) const {
-    if (count != manifest.sizes.size() && count != 0)
-      throw LaunchError(manifest.kernel + ": " + std::to_string(count) + " sizes were given",
-                        "the kernel has " + std::to_string(manifest.sizes.size()));
+    const auto& all = forms.sizes();
+    if (count != all.size() && count != 0)
+      throw LaunchError(name() + ": " + std::to_string(count) + " sizes were given",
+                        "the kernel has " + std::to_string(all.size()));
     Sizes out;
-    for (std::size_t i = 0; i < count; ++i) out[manifest.sizes[i].name] = values[i];
+    for (std::size_t i = 0; i < count; ++i) out[all[i].name] = values[i];
     return out;
   }
 
@@ -182,15 +199,17 @@ struct inlay_kernel {
     if (last && std::equal(last->asked.begin(), last->asked.end(), values, values + count)) return last;
     auto out = std::make_shared<Prepared>();
     out->asked.assign(values, values + count);
-    out->plan = manifest.plan(sizes(values, count));
+    out->plan = forms.plan(sizes(values, count));
+    const Manifest& manifest = forms.forms()[out->plan.form].manifest;
+    const LaunchPlan& launch = out->plan.launch;
     out->extents.resize(manifest.arguments.size());
     out->values.resize(manifest.arguments.size());
-    for (std::size_t i = 0; i < manifest.arguments.size() && !out->plan.nothing(); ++i) {
+    for (std::size_t i = 0; i < manifest.arguments.size() && !launch.nothing(); ++i) {
       if (manifest.arguments[i].kind != Argument::Kind::buffer)
-        out->values[i] = manifest.bytes_of(i, out->plan.sizes);
+        out->values[i] = manifest.bytes_of(i, launch.sizes);
       else if (manifest.outputs_apart)
-        out->extents[i] = static_cast<std::uint64_t>(
-            std::max<std::int64_t>(1, manifest.arguments[i].bytes(out->plan.sizes)));
+        out->extents[i] =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(1, manifest.arguments[i].bytes(launch.sizes)));
     }
     return last = std::move(out);
   }
@@ -217,10 +236,10 @@ size_t inlay_package_count(const inlay_package* package) {
   return package == nullptr ? 0 : package->bundle.entries().size();
 }
 const char* inlay_package_kernel(const inlay_package* package, size_t i) {
-  return i < inlay_package_count(package) ? package->bundle.entries()[i].manifest.kernel.c_str() : nullptr;
+  return i < inlay_package_count(package) ? package->bundle.entries()[i].kernel().c_str() : nullptr;
 }
 const char* inlay_package_arch(const inlay_package* package, size_t i) {
-  return i < inlay_package_count(package) ? package->bundle.entries()[i].manifest.arch.c_str() : nullptr;
+  return i < inlay_package_count(package) ? package->bundle.entries()[i].arch().c_str() : nullptr;
 }
 
 inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out) {
@@ -315,38 +334,32 @@ inlay_status inlay_kernel_open(inlay_device* device, const inlay_package* packag
     need(package, "package");
     need(out, "out");
     const Bundle::Entry& entry = package->bundle.find(name == nullptr ? "" : name, device->arch);
-    auto kernel = std::make_unique<inlay_kernel>();
-    kernel->device = device;
-    kernel->manifest = entry.manifest;
-    for (std::size_t i = 0; i < entry.manifest.arguments.size(); ++i)
-      if (entry.manifest.arguments[i].kind == Argument::Kind::buffer) kernel->buffers.push_back(i);
+    auto kernel = std::make_unique<inlay_kernel>(device, entry.forms);
     device->use();
-    device->check(device->hip.hipModuleLoadData(&kernel->module, entry.code.data()), "hipModuleLoadData");
-    if (const int code = device->hip.hipModuleGetFunction(&kernel->function, kernel->module,
-                                                          entry.manifest.kernel.c_str());
-        code != 0) {
-      (void)device->hip.hipModuleUnload(kernel->module);
-      device->check(code, "hipModuleGetFunction");
+    for (const auto& code : entry.code) {
+      Loaded one;
+      device->check(device->hip.hipModuleLoadData(&one.module, code.data()), "hipModuleLoadData");
+      kernel->loaded.push_back(one);
+      device->check(device->hip.hipModuleGetFunction(&kernel->loaded.back().function, one.module,
+                                                     entry.kernel().c_str()),
+                    "hipModuleGetFunction");
     }
     *out = kernel.release();
   });
 }
-void inlay_kernel_free(inlay_kernel* kernel) {
-  if (kernel != nullptr) (void)kernel->device->hip.hipModuleUnload(kernel->module);
-  delete kernel;
-}
+void inlay_kernel_free(inlay_kernel* kernel) { delete kernel; }
 size_t inlay_kernel_buffers(const inlay_kernel* kernel) {
   return kernel == nullptr ? 0 : kernel->buffers.size();
 }
 size_t inlay_kernel_sizes(const inlay_kernel* kernel) {
-  return kernel == nullptr ? 0 : kernel->manifest.sizes.size();
+  return kernel == nullptr ? 0 : kernel->forms.sizes().size();
 }
 const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i) {
-  return i < inlay_kernel_buffers(kernel) ? kernel->manifest.arguments[kernel->buffers[i]].name.c_str()
+  return i < inlay_kernel_buffers(kernel) ? kernel->forms.arguments()[kernel->buffers[i]].name.c_str()
                                           : nullptr;
 }
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i) {
-  return i < inlay_kernel_sizes(kernel) ? kernel->manifest.sizes[i].name.c_str() : nullptr;
+  return i < inlay_kernel_sizes(kernel) ? kernel->forms.sizes()[i].name.c_str() : nullptr;
 }
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
                                        size_t size_count, size_t* out) {
@@ -355,32 +368,55 @@ inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, con
     need(out, "out");
     if (size_count != 0) need(sizes, "sizes");
     if (i >= kernel->buffers.size())
-      throw LaunchError(kernel->manifest.kernel + ": there is no buffer " + std::to_string(i),
+      throw LaunchError(kernel->name() + ": there is no buffer " + std::to_string(i),
                         "the kernel has " + std::to_string(kernel->buffers.size()));
-    const auto p = kernel->manifest.plan(kernel->sizes(sizes, size_count));
-    const auto bytes = kernel->manifest.arguments[kernel->buffers[i]].bytes(p.sizes);
+    const Forms::Plan p = kernel->forms.plan(kernel->sizes(sizes, size_count));
+    const auto& places = kernel->forms.places(p.form);
+    const auto own = std::find(places.begin(), places.end(), kernel->buffers[i]);
+    *out = 0; // another form's
+    if (own == places.end()) return;
+    const auto bytes = kernel->forms.forms()[p.form]
+                           .manifest.arguments[static_cast<std::size_t>(own - places.begin())]
+                           .bytes(p.launch.sizes);
     *out = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
+  });
+}
+size_t inlay_kernel_forms(const inlay_kernel* kernel) {
+  return kernel == nullptr ? 0 : kernel->forms.forms().size();
+}
+inlay_status inlay_kernel_form(const inlay_kernel* kernel, const int64_t* sizes, size_t size_count,
+                               size_t* form, const char** why) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    if (size_count != 0) need(sizes, "sizes");
+    const Forms::Plan p = kernel->forms.plan(kernel->sizes(sizes, size_count));
+    if (form != nullptr) *form = p.form;
+    if (why == nullptr) return;
+    reason = kernel->forms.why(p.row);
+    *why = reason.c_str();
   });
 }
 inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buffer_count,
                           const int64_t* sizes, size_t size_count, void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    const Manifest& m = kernel->manifest;
     if (buffer_count != kernel->buffers.size())
-      throw LaunchError(m.kernel + ": " + std::to_string(buffer_count) + " buffers were given",
+      throw LaunchError(kernel->name() + ": " + std::to_string(buffer_count) + " buffers were given",
                         "the kernel has " + std::to_string(kernel->buffers.size()));
     if (buffer_count != 0) need(buffers, "buffers");
     if (size_count != 0) need(sizes, "sizes");
     const auto prepared = kernel->prepared(sizes, size_count);
-    const LaunchPlan& p = prepared->plan;
+    const LaunchPlan& p = prepared->plan.launch;
     if (p.nothing()) return;
+    const std::size_t form = prepared->plan.form;
+    const Manifest& m = kernel->forms.forms()[form].manifest;
+    const std::vector<std::size_t>& places = kernel->forms.places(form);
     std::vector<std::uint64_t> addresses(m.arguments.size(), 0);
     std::vector<void*> values(m.arguments.size());
-    std::size_t b = 0;
     for (std::size_t i = 0; i < m.arguments.size(); ++i) {
       if (m.arguments[i].kind == Argument::Kind::buffer) {
-        addresses[i] = reinterpret_cast<std::uint64_t>(buffers[b++]);
+        const auto at = std::lower_bound(kernel->buffers.begin(), kernel->buffers.end(), places[i]);
+        addresses[i] = reinterpret_cast<std::uint64_t>(buffers[at - kernel->buffers.begin()]);
         if (addresses[i] % 4 != 0)
           throw LaunchError(m.kernel + ": the address of " + m.arguments[i].name + ", " +
                                 std::to_string(addresses[i]) + ", is no multiple of 4",
@@ -393,9 +429,9 @@ inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buf
     check_apart(m, addresses, prepared->extents);
     const auto& hip = kernel->device->hip;
     kernel->device->use();
-    kernel->device->check(hip.hipModuleLaunchKernel(kernel->function, p.grid[0], p.grid[1], p.grid[2],
-                                                    m.block[0], m.block[1], m.block[2], m.lds, stream,
-                                                    values.data(), nullptr),
+    kernel->device->check(hip.hipModuleLaunchKernel(kernel->loaded[form].function, p.grid[0], p.grid[1],
+                                                    p.grid[2], m.block[0], m.block[1], m.block[2], m.lds,
+                                                    stream, values.data(), nullptr),
                           "hipModuleLaunchKernel");
   });
 }

@@ -256,8 +256,8 @@ std::string Manifest::text() const {
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-LaunchPlan Manifest::plan(const Sizes& given) const {
-  LaunchPlan p;
+Sizes Manifest::values(const Sizes& given) const {
+  Sizes out;
   for (const auto& [name, v] : given) {
     if (std::any_of(sizes.begin(), sizes.end(), [&, n = name](const Size& s) { return s.name == n; }))
       continue;
@@ -272,9 +272,14 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
       throw LaunchError(kernel + ": the size " + s.name + " is not given",
                         "--size " + s.name + "=NUMBER, " + std::to_string(s.least) + " to " +
                             std::to_string(s.most));
-    const std::int64_t v = at == given.end() ? *s.value : at->second;
-    p.sizes[s.name] = v;
+    out[s.name] = at == given.end() ? *s.value : at->second;
   }
+  return out;
+}
+
+LaunchPlan Manifest::plan(const Sizes& given) const {
+  LaunchPlan p;
+  p.sizes = values(given);
   // As in the contract of the kernel's build: a size of 0 that leaves nothing to write is nothing to launch.
   const auto least = std::min_element(p.sizes.begin(), p.sizes.end(),
                                       [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -144,6 +144,7 @@ class LoadedKernel:
     buffers: list[str]
     sizes: list[str]
     def __call__(self, *buffers: Any, stream: Optional[int] = ..., **sizes: int) -> None: ...
+    def why(self, **sizes: int) -> str: ...
 
 def prove(property: str, /, *arguments: Any, where: Union[str, Sequence[str]] = ..., domain: Union[str, Sequence[str]] = ...,
           by_mode: bool = ..., access: str = ..., arch: str = ..., element_bytes: int = ..., lines: int = ..., recheck: bool = ...,

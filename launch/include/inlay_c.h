@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INLAY_ABI 1
+#define INLAY_ABI 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,9 +74,14 @@ size_t inlay_kernel_buffers(const inlay_kernel* kernel);
 size_t inlay_kernel_sizes(const inlay_kernel* kernel);
 const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i);
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i);
-/** The bytes that buffer `i` needs for these sizes. */
+/** The bytes that buffer `i` needs for these sizes; 0 for one that the form which is launched for them does not take: NULL will do. */
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
                                        size_t size_count, size_t* out);
+/** How many forms the kernel has, of which each launch takes the one that is for its sizes; and which one that is, with the row of the
+ * table that says so as text, valid until this thread's next call. `form` and `why` may be NULL. Since version 2. */
+size_t inlay_kernel_forms(const inlay_kernel* kernel);
+inlay_status inlay_kernel_form(const inlay_kernel* kernel, const int64_t* sizes, size_t size_count,
+                               size_t* form, const char** why);
 /** Enqueues a launch on `stream`, one of HIP; NULL: the device's own. Sizes: all of them, or none for those it was built for.
  * Where a size of 0 leaves every output empty nothing is launched, which is INLAY_OK. */
 inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buffer_count,

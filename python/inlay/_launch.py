@@ -29,6 +29,7 @@ def _library():
             ("kernel_free", None, [pointer]), ("kernel_buffers", size, [pointer]), ("kernel_sizes", size, [pointer]),
             ("kernel_buffer_name", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
             ("kernel_buffer_bytes", ctypes.c_int, [pointer, size, sizes, size, ctypes.POINTER(size)]),
+            ("kernel_form", ctypes.c_int, [pointer, sizes, size, ctypes.POINTER(size), ctypes.POINTER(text)]),
             ("launch", ctypes.c_int, [pointer, handle, size, sizes, size, pointer])):
         function = getattr(lib, "inlay_" + name)
         function.restype, function.argtypes = result, arguments
@@ -120,7 +121,8 @@ class LoadedKernel:
     def __call__(self, *buffers, stream=None, **sizes):
         """Enqueues a launch. On HIP buffers are tensors of the device or addresses, and the stream is torch's current one, or `stream`;
         arrays of the host, and all on the emulator, are copied there and back, so that outputs are written in place when the call returns.
-        Sizes: all, or none for those that the kernel was built for. One thread at a time."""
+        Sizes: all, or none for those that the kernel was built for. None stands for a buffer of which `bytes_for` says 0: that of another
+        form. One thread at a time."""
         if sizes != self._asked:
             self._ask(sizes)
         if len(buffers) != len(self.buffers):
@@ -129,7 +131,7 @@ class LoadedKernel:
             return self._by_copies(buffers)
         pointers, needed = self._pointers, self._bytes
         for i, b in enumerate(buffers):
-            if isinstance(b, int):
+            if isinstance(b, int) or not needed[i] and b is None:
                 pointers[i] = b
                 continue
             if not getattr(b, "is_cuda", False):
@@ -150,6 +152,14 @@ class LoadedKernel:
         if sizes != self._asked:
             self._ask(sizes)
         return list(self._bytes)
+
+    def why(self, **sizes):
+        """Which form is launched for these sizes, of a kernel that has several (inlay build --for), and by which row of its table."""
+        if sizes != self._asked:
+            self._ask(sizes)
+        text = ctypes.c_char_p()
+        _need(self._lib.inlay_kernel_form(self._kernel, self._numbers, self._count, None, ctypes.byref(text)))
+        return text.value.decode()
 
     def _ask(self, sizes):
         if sizes and set(sizes) != set(self.sizes):
@@ -179,9 +189,9 @@ class LoadedKernel:
             raise ValueError(f"buffer {name} is written, and its array is read-only")
         if any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
             raise ValueError(f"buffer {name} is written, and several of its elements are one: strides {a.strides}")
-        for k, (other, b) in enumerate(zip(self.buffers, arrays)):
+        for k, b in arrays.items():
             if k != i and numpy.shares_memory(a, b):
-                raise ValueError(f"buffer {name} is written and shares memory with buffer {other}: outputs lie apart from all other buffers")
+                raise ValueError(f"buffer {name} is written and shares memory with buffer {self.buffers[k]}: outputs lie apart from all other buffers")
 
     def _by_copies(self, buffers):
         import numpy
@@ -189,27 +199,30 @@ class LoadedKernel:
         lib, held = self._lib, []
         try:
             for i, b in enumerate(buffers):
+                if not self._bytes[i]:
+                    self._pointers[i] = None
+                    continue
                 a = host(b)
                 if a.nbytes != self._bytes[i]:
                     raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
                 data, at = numpy.ascontiguousarray(a), ctypes.c_void_p()
                 _need(lib.inlay_malloc(self._device, max(a.nbytes, 1), ctypes.byref(at)))
-                held.append((a, data, at))
+                held.append((i, a, data, at))
                 _need(lib.inlay_copy_in(self._device, at, data.ctypes.data, a.nbytes))
                 self._pointers[i] = at.value
-            _need(lib.inlay_launch(self._kernel, self._pointers, len(held), self._numbers, self._count, None))
+            _need(lib.inlay_launch(self._kernel, self._pointers, len(self.buffers), self._numbers, self._count, None))
             _need(lib.inlay_synchronize(self._device))
             written = []
-            for i, (a, data, at) in enumerate(held):
+            for i, a, data, at in held:
                 back = numpy.empty_like(data)
                 _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
                 if back.tobytes() != data.tobytes():
-                    self._check_output(i, [other for other, _, _ in held])
+                    self._check_output(i, {k: other for k, other, _, _ in held})
                     written.append((a, back))
             for a, back in written:
                 a[...] = back
         finally:
-            for _, _, at in held:
+            for _, _, _, at in held:
                 lib.inlay_free(self._device, at)
 
 

@@ -82,10 +82,13 @@ def kernel_flags(options):
 def build(kernel, output=None, /, **options):
     """Builds a prebuilt kernel: `inlay build KERNEL`. The files go to the directory `output`, or to a new one.
 
-    A dict of what the command's JSON has, and `directory`.
+    A dict of what the command's JSON has, and `directory`. A size may be a tuple, `m=(1, 16384)` or with a multiple `n=(1024, 8192, 64)`: several
+    forms go into one file, from which `load` takes the one for the sizes of a launch; `most`, `points` and `forms` as of `inlay build --for`.
     """
     directory = os.fspath(output) if output is not None else tempfile.mkdtemp(prefix="inlay-")
-    pairs = [word for name, value in kernel_flags(options).items() for word in ("--" + name, value)]
+    ranges = {name: value for name, value in options.items() if isinstance(value, tuple)}
+    pairs = [word for name, value in kernel_flags({n: v for n, v in options.items() if n not in ranges}).items() for word in ("--" + name, value)]
+    pairs += [word for name, value in ranges.items() for word in ("--for", f"{name}=" + "..".join(map(str, value[:2])) + "".join(f"/{v}" for v in value[2:]))]
     _, text = call(["build", kernel, "-o", directory, "--json", *pairs], allowed=(0,))
     result = json.loads(text)
     result["directory"] = directory

@@ -140,6 +140,93 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   CHECK(inlay_device_open("emulator", 5, &device) == INLAY_DEVICE);
 }
 
+TEST_CASE("C interface: of several forms the one for the sizes is launched, with its own buffers") {
+  // Form 0 adds, form 1 subtracts and has a buffer more, so that what ran shows in the result.
+  std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
+  const std::string add{std::istreambuf_iterator<char>(in), {}};
+  std::string sub = add;
+  const std::string sum = "v_add_u32 v2, s8, v2";
+  REQUIRE(sub.find(sum) != std::string::npos);
+  sub.replace(sub.find(sum), sum.size(), "v_subrev_u32 v2, s8, v2");
+  using namespace inlay::launch;
+  const Folder f;
+  const Manifest one = Bundle::read(bundle_of_add(f)).entries().at(0).forms.general();
+  Manifest more = one;
+  Argument extra = one.arguments[1];
+  extra.name = "extra", extra.bytes = Formula("4*count + 64");
+  more.arguments.push_back(extra);
+  const auto assembled = [](const std::string& text) {
+    return inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942);
+  };
+  std::string with_extra = sub; // the argument is there, and not touched
+  with_extra.replace(with_extra.find(".amdhsa_kernarg_size 24"), 23, ".amdhsa_kernarg_size 32");
+  // Sizes are count, n: rows for count 64 to 128 and 192 to 256 of n = 1 to 9; the general form adds.
+  const Forms forms({{more, "subtracts"}, {one, "adds"}}, {{64, 256, 64}, {1, 9}},
+                    {{{{64, 128}, {1, 9}}, 0, "it is small"}, {{{192, 256}, {1, 9}}, 1, ""}});
+  const auto bytes = Bundle({Bundle::Entry(forms, {assembled(with_extra), assembled(add)})}).bytes();
+  const std::string file = (f.path / "forms.inlay").string();
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
+  inlay_package* package = nullptr;
+  REQUIRE(inlay_package_load(file.c_str(), &package) == INLAY_OK);
+  CHECK(inlay_package_count(package) == 1);
+  inlay_device* device = nullptr;
+  REQUIRE(inlay_device_open("emulator:gfx942", 0, &device) == INLAY_OK);
+  inlay_kernel* kernel = nullptr;
+  REQUIRE(inlay_kernel_open(device, package, nullptr, &kernel) == INLAY_OK);
+  inlay_package_free(package);
+  CHECK(inlay_kernel_forms(kernel) == 2);
+  REQUIRE(inlay_kernel_buffers(kernel) == 3);
+  CHECK(std::string(inlay_kernel_buffer_name(kernel, 2)) == "extra");
+  void *a = nullptr, *b = nullptr, *e = nullptr;
+  REQUIRE(inlay_malloc(device, 4096, &a) == INLAY_OK);
+  REQUIRE(inlay_malloc(device, 4096, &b) == INLAY_OK);
+  REQUIRE(inlay_malloc(device, 4096, &e) == INLAY_OK);
+  std::uint32_t x[1024], y[1024] = {};
+  for (std::uint32_t i = 0; i < 1024; ++i) x[i] = 1000 + i * i;
+  REQUIRE(inlay_copy_in(device, a, x, 4096) == INLAY_OK);
+  for (const std::int64_t count : {64, 128, 192, 256, 320, 128, 192})
+    for (const std::int64_t n : {1, 9, 10}) {
+      CAPTURE(count, n);
+      const std::int64_t sizes[] = {count, n};
+      const bool first = count <= 128 && n <= 9, inside = count <= 256 && n <= 9;
+      std::size_t needed = 1, form = 7;
+      const char* why = nullptr;
+      REQUIRE(inlay_kernel_buffer_bytes(kernel, 2, sizes, 2, &needed) == INLAY_OK);
+      CHECK(needed == (first ? static_cast<std::size_t>(4 * count + 64) : 0));
+      REQUIRE(inlay_kernel_form(kernel, sizes, 2, &form, &why) == INLAY_OK);
+      CHECK(form == (first ? 0 : 1));
+      CHECK(says(why, first    ? "row 0 of 3, count 64 to 128, n 1 to 9: form 0, subtracts; it is small"
+                      : inside ? "row 1 of 3"
+                               : "row 2 of 3, all other sizes: form 1, adds"));
+      void* const buffers[] = {a, b, first ? e : nullptr};
+      REQUIRE(inlay_copy_in(device, b, y, 4096) == INLAY_OK);
+      REQUIRE(inlay_launch(kernel, buffers, 3, sizes, 2, nullptr) == INLAY_OK);
+      std::uint32_t z[1024];
+      REQUIRE(inlay_copy_out(device, z, b, 4096) == INLAY_OK);
+      for (std::uint32_t i = 0; i < 1024; ++i)
+        if (z[i] != (i >= count ? 0
+                     : first    ? x[i] - static_cast<std::uint32_t>(n)
+                                : x[i] + static_cast<std::uint32_t>(n)))
+          FAIL("element " << i << " is " << z[i]);
+      if (first) { // its own buffers lie apart; those of other forms nobody looks at
+        void* const shared[] = {a, b, static_cast<char*>(b) + 4 * count - 4};
+        CHECK(inlay_launch(kernel, shared, 3, sizes, 2, nullptr) == INLAY_INVALID);
+      } else {
+        void* const shared[] = {a, b, b};
+        CHECK(inlay_launch(kernel, shared, 3, sizes, 2, nullptr) == INLAY_OK);
+      }
+    }
+  const std::int64_t odd[] = {100, 1};
+  CHECK(inlay_kernel_form(kernel, odd, 2, nullptr, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(),
+             "row 2 of 3, all other sizes: form 1, adds: add: count = 100 is not a multiple of 64"));
+  CHECK(inlay_kernel_forms(nullptr) == 0);
+  inlay_kernel_free(kernel);
+  inlay_device_free(device);
+}
+
 TEST_CASE("C interface: one emulated processor a process, by all its names") {
   const Folder f;
   setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);

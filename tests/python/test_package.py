@@ -123,6 +123,35 @@ class Loaded(unittest.TestCase):
     def tearDownClass(cls):
         cls.directory.cleanup()
 
+    def test_several_forms(self):
+        with tempfile.TemporaryDirectory() as folder:
+            forms = folder + "/forms"
+            with open(forms, "w") as f:
+                f.write("--tile 16x64x64 --waves 1x4 --split 64 --split-k-fixup yes\n--tile 64x64x64\n")
+            built = inlay.build("gemm", folder + "/", m=(1, 100), n=64, k=128, forms=forms, points=3, arch="gfx942", dtype="f16")
+            self.assertEqual(built["file"], folder + "/gemm.inlay")
+            kernel = inlay.load(built["file"], device="emulator")
+            names = kernel.buffers
+            self.assertEqual((names[:3], kernel.sizes), (["c", "a", "b"], ["m", "n", "k"]))
+            edges = {e for r in built["rows"] for e in (r["least"][0], r["most"][0])} | {101}
+            seen = set()
+            for m in sorted(edges):
+                a = numpy.random.default_rng(m).integers(-2, 3, (m, 128)).astype(numpy.float16)
+                b = numpy.random.default_rng(m + 1).integers(-2, 3, (64, 128)).astype(numpy.float16)
+                c = numpy.zeros((m, 64), numpy.float16)
+                needed = dict(zip(names, kernel.bytes_for({"m": m, "n": 64, "k": 128})))
+                more = [numpy.zeros(needed[n], numpy.uint8) if needed[n] else None for n in names[3:]]
+                kernel(c, a, b, *more, m=m, n=64, k=128)
+                numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32).T)
+                row = next((k for k, r in enumerate(built["rows"]) if r["least"][0] <= m <= r["most"][0]), len(built["rows"]))
+                form = built["rows"][row]["form"] if row < len(built["rows"]) else len(built["forms"]) - 1
+                self.assertIn(f"row {row} of ", kernel.why(m=m, n=64, k=128))
+                self.assertIn(f": form {form}, ", kernel.why(m=m, n=64, k=128))
+                seen.add(form)
+            self.assertEqual(len(seen), len(built["forms"]))
+            with self.assertRaisesRegex(inlay.CommandError, "all other sizes: form .*k = 12 is not a multiple of 8"):
+                kernel.bytes_for({"m": 5, "n": 64, "k": 12})
+
     def test_on_the_emulator(self):
         kernel = inlay.load(self.file, device="emulator")
         self.assertEqual((kernel.arch, kernel.buffers, kernel.sizes), ("gfx942", ["c", "a", "b"], ["n"]))

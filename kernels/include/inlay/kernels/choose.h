@@ -64,6 +64,8 @@ void model_forms(const Kernel& kernel, const Flags& asked, std::vector<Ranked>& 
 
 /// `--tile 128x128x64 --waves 2x2`.
 [[nodiscard]] std::string words(const Flags& flags);
+/// The same of options that are not what stands where nobody chooses, in the kernel's order.
+[[nodiscard]] std::string words_that_tell(const Kernel& kernel, const Flags& options);
 
 /// A row of the shipped table: the best form that was found for a shape.
 struct TableRow {

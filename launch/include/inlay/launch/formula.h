@@ -20,7 +20,14 @@ namespace inlay::launch {
 class LaunchError : public std::invalid_argument {
 public:
   LaunchError(const std::string& problem, const std::string& hint)
-      : std::invalid_argument(problem + "\n  hint   " + hint) {}
+      : std::invalid_argument(problem + "\n  hint   " + hint), problem_(problem), hint_(hint) {}
+  /// The same error, with where it is before it.
+  [[noreturn]] void within(const std::string& where) const {
+    throw LaunchError(where + ": " + problem_, hint_);
+  }
+
+private:
+  std::string problem_, hint_;
 };
 
 using Sizes = std::map<std::string, std::int64_t>;

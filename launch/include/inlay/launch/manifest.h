@@ -84,8 +84,9 @@ struct Manifest {
   /// `parse(m.text()) == m`.
   [[nodiscard]] std::string text() const;
 
-  /// Sizes not given have their `value`. Errors: LaunchError naming the size, its value and what would do; grids that no
-  /// dispatch can count.
+  /// All sizes: those not given have their `value`. Errors: LaunchError for a name that is no size, and for one that has no value.
+  [[nodiscard]] Sizes values(const Sizes& given) const;
+  /// Sizes as above. Errors: LaunchError naming the size, its value and what would do; grids that no dispatch can count.
   [[nodiscard]] LaunchPlan plan(const Sizes& given) const;
   /// The bytes of argument `i`, which is a size or a value.
   [[nodiscard]] std::vector<std::uint8_t> bytes_of(std::size_t i, const Sizes& sizes) const;

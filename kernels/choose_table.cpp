@@ -1,0 +1,308 @@
+#include <inlay/kernels/choose_table.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace inlay::kernels {
+
+std::vector<std::int64_t> grid_points(const SizeRange& range, int level) {
+  const auto up = [&](std::int64_t v) { return (v + range.multiple - 1) / range.multiple * range.multiple; };
+  const std::int64_t last = range.most / range.multiple * range.multiple;
+  std::set<std::int64_t> out = {last};
+  const auto add = [&](std::int64_t v) {
+    if (v >= range.least && up(v) < last) out.insert(up(v));
+  };
+  if (level >= 1) add(range.least);
+  const int step = level == 1 ? 4 : level == 2 ? 2 : 1; // of the exponent
+  for (int e = 0; level >= 1 && e < 40 && (std::int64_t{1} << e) <= range.most; e += step) {
+    const std::int64_t power = std::int64_t{1} << e;
+    add(power);
+    if (level >= 4 && e >= 1) add(power + power / 2);
+    if (level >= 5 && e >= 2) add(power + power / 4), add(power + 3 * (power / 4));
+  }
+  return {out.begin(), out.end()};
+}
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
+class Chooser {
+public:
+  Chooser(const Kernel& kernel, Flags asked, const std::vector<SizeRange>& ranges,
+          const TableOptions& options, const Takes& takes)
+      : kernel_(kernel), asked_(std::move(asked)), ranges_(ranges), options_(options), takes_(takes) {}
+
+  FormTable table() {
+    make_grid();
+    ask();
+    for (;;) {
+      FormTable made = rows_of(assigned());
+      if (!refuse_rows(made)) return made;
+    }
+  }
+
+private:
+  /// Of points, along one range after the other; the last range runs fastest.
+  void make_grid() {
+    for (const SizeRange& r : ranges_)
+      if (r.least < 1 || r.multiple < 1 || r.most < r.least || grid_points(r, 0).front() < r.least)
+        throw std::invalid_argument(
+            fmt::format("{} {} to {} in multiples of {}: no such size", r.name, r.least, r.most, r.multiple));
+    for (int level = 0; level <= 5; ++level) {
+      std::vector<std::vector<std::int64_t>> all;
+      std::size_t count = 1;
+      for (const SizeRange& r : ranges_) {
+        all.push_back(grid_points(r, level));
+        count *= all.back().size();
+      }
+      if (level > 0 && count > options_.points) break;
+      along_ = std::move(all);
+    }
+    points_ = {{}};
+    for (const auto& axis : along_) {
+      std::vector<std::vector<std::int64_t>> next;
+      for (const auto& p : points_)
+        for (const std::int64_t v : axis) {
+          next.push_back(p);
+          next.back().push_back(v);
+        }
+      points_ = std::move(next);
+    }
+  }
+
+  [[nodiscard]] Flags at(std::size_t point) const {
+    Flags all = asked_;
+    for (std::size_t i = 0; i < ranges_.size(); ++i) all[ranges_[i].name] = std::to_string(points_[point][i]);
+    return all;
+  }
+  [[nodiscard]] std::string text(std::size_t point) const {
+    std::string out;
+    for (std::size_t i = 0; i < ranges_.size(); ++i)
+      out += fmt::format("{}{} = {}", i == 0 ? "" : ", ", ranges_[i].name, points_[point][i]);
+    return out;
+  }
+  void done(const std::string& what) {
+    ++done_;
+    if (options_.progress) options_.progress(done_, std::max(done_ + 1, 3 * points_.size()), what);
+  }
+
+  std::size_t number_of(const Flags& options) {
+    const auto found = std::find(forms_.begin(), forms_.end(), options);
+    if (found != forms_.end()) return static_cast<std::size_t>(found - forms_.begin());
+    forms_.push_back(options);
+    clocks_.emplace_back(points_.size(), -1);
+    return forms_.size() - 1;
+  }
+
+  /// What is chosen at each point by itself.
+  void ask() {
+    own_.assign(points_.size(), nobody);
+    for (const Flags& f : options_.forms) (void)number_of(f);
+    for (std::size_t p = 0; p < points_.size() && options_.forms.empty(); ++p) {
+      const Choice c = choose(kernel_, at(p), options_.choose);
+      own_[p] = number_of(c.options);
+      if (c.from != Choice::From::nothing) clocks_[own_[p]][p] = c.clocks; // else the kernel has one form
+      done(text(p));
+    }
+    choose_again();
+  }
+
+  [[nodiscard]] bool out(std::size_t form) const { return banned_.contains(form); }
+
+  /// The best form at each point that has none: of all there are.
+  void choose_again() {
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      if (own_[p] != nobody && !out(own_[p])) {
+        know(p, {own_[p]});
+        if (clocks_[own_[p]][p] != unknown) continue;
+      }
+      const auto best_of_all = [&] {
+        std::vector<std::size_t> left;
+        for (std::size_t f = 0; f < forms_.size(); ++f)
+          if (!out(f)) left.push_back(f);
+        know(p, left);
+        std::size_t best = nobody;
+        for (const std::size_t f : left)
+          if (clocks_[f][p] != unknown && (best == nobody || clocks_[f][p] < clocks_[best][p])) best = f;
+        return best;
+      };
+      own_[p] = best_of_all();
+      if (own_[p] == nobody) {
+        (void)number_of({}); // what stands without sizes
+        own_[p] = best_of_all();
+      }
+      if (own_[p] == nobody)
+        throw std::invalid_argument(fmt::format("{}: no form is left for {}{}", kernel_.name(), text(p),
+                                                left_out_.empty() ? "" : "\n  hint   " + left_out_.front()));
+    }
+    chosen_ = std::set<std::size_t>(own_.begin(), own_.end()).size();
+  }
+
+  /// Clocks of these forms at a point; those that cannot be built there have none.
+  void know(std::size_t point, const std::vector<std::size_t>& forms) {
+    std::vector<Ranked> ask;
+    std::vector<std::size_t> which;
+    for (const std::size_t f : forms)
+      if (clocks_[f][point] < 0) ask.push_back({{forms_[f], 0}, {}, {}}), which.push_back(f);
+    if (ask.empty()) return;
+    model_forms(kernel_, at(point), ask, options_.choose);
+    for (std::size_t i = 0; i < ask.size(); ++i)
+      clocks_[which[i]][point] = ask[i].modelled ? ask[i].modelled->clocks : unknown;
+    done(fmt::format("{}, {} forms of its neighbours", text(point), ask.size()));
+  }
+
+  /// Points beside this one along each range.
+  [[nodiscard]] std::vector<std::size_t> beside(std::size_t point) const {
+    std::vector<std::size_t> out;
+    std::size_t stride = 1;
+    for (std::size_t i = along_.size(); i-- > 0;) {
+      const std::size_t here = point / stride % along_[i].size();
+      if (here > 0) out.push_back(point - stride);
+      if (here + 1 < along_[i].size()) out.push_back(point + stride);
+      stride *= along_[i].size();
+    }
+    return out;
+  }
+
+  [[nodiscard]] double loss(std::size_t form, std::size_t point) const {
+    return clocks_[form][point] / clocks_[own_[point]][point] - 1;
+  }
+
+  /// The form of each point, of at most `most` forms.
+  std::vector<std::size_t> assigned() {
+    std::vector<std::size_t> of = own_;
+    for (;;) {
+      const std::set<std::size_t> used(of.begin(), of.end());
+      if (used.size() == 1) return of;
+      // Each form taken away in thought: its points take what their neighbours have.
+      double least = unknown;
+      std::vector<std::size_t> next;
+      for (const std::size_t f : used) {
+        std::set<std::size_t> others;
+        for (std::size_t p = 0; p < of.size(); ++p)
+          if (of[p] == f)
+            for (const std::size_t q : beside(p))
+              if (of[q] != f) others.insert(of[q]);
+        std::vector<std::size_t> without = of;
+        double cost = 0;
+        for (std::size_t p = 0; p < of.size(); ++p) {
+          if (of[p] != f) continue;
+          know(p, {others.begin(), others.end()});
+          std::size_t best = *others.begin();
+          for (const std::size_t o : others)
+            if (clocks_[o][p] < clocks_[best][p]) best = o;
+          without[p] = best;
+          cost += clocks_[best][p] == unknown ? unknown : loss(best, p) - loss(f, p);
+        }
+        if (cost < least) least = cost, next = std::move(without);
+      }
+      // One that costs nothing goes in any case.
+      if (next.empty() || (used.size() <= options_.most && least > 0)) {
+        if (used.size() > options_.most)
+          throw std::invalid_argument(fmt::format(
+              "{}: {} forms are needed, since none of them takes the sizes of another\n  hint   --most {}",
+              kernel_.name(), used.size(), used.size()));
+        return of;
+      }
+      of = std::move(next);
+    }
+  }
+
+  /// Rows of neighbouring points that have one form: along the last range, then along those before it.
+  FormTable rows_of(const std::vector<std::size_t>& of) {
+    struct Box {
+      std::vector<std::size_t> least, most; // of the grid
+      std::size_t form;
+    };
+    std::vector<Box> boxes;
+    for (std::size_t p = 0; p < of.size(); ++p) {
+      std::vector<std::size_t> here(along_.size());
+      for (std::size_t i = along_.size(), rest = p; i-- > 0; rest /= along_[i].size())
+        here[i] = rest % along_[i].size();
+      boxes.push_back({here, here, of[p]});
+    }
+    for (std::size_t axis = along_.size(); axis-- > 0;) {
+      std::vector<Box> merged;
+      for (Box& b : boxes) {
+        const auto joins = [&](const Box& a) {
+          if (a.form != b.form || a.most[axis] + 1 != b.least[axis]) return false;
+          for (std::size_t i = 0; i < along_.size(); ++i)
+            if (i != axis && (a.least[i] != b.least[i] || a.most[i] != b.most[i])) return false;
+          return true;
+        };
+        const auto found = std::find_if(merged.begin(), merged.end(), joins);
+        if (found != merged.end())
+          found->most[axis] = b.most[axis];
+        else
+          merged.push_back(std::move(b));
+      }
+      boxes = std::move(merged);
+    }
+    FormTable table;
+    table.chosen = chosen_, table.left_out = left_out_;
+    std::map<std::size_t, std::size_t> numbers;
+    const auto number = [&](std::size_t form) {
+      const auto [at, fresh] = numbers.try_emplace(form, table.forms.size());
+      if (fresh) table.forms.push_back(forms_[form]);
+      return at->second;
+    };
+    for (const Box& b : boxes) {
+      FormTable::Row row;
+      std::size_t point = 0;
+      for (std::size_t i = 0; i < along_.size(); ++i) {
+        const std::int64_t step = ranges_[i].multiple, first = (ranges_[i].least + step - 1) / step * step;
+        row.least.push_back(b.least[i] == 0 ? first : along_[i][b.least[i] - 1] + step);
+        row.most.push_back(along_[i][b.most[i]]);
+        point = point * along_[i].size() + b.most[i];
+      }
+      row.form = number(b.form), row.clocks = clocks_[b.form][point], row.best = clocks_[own_[point]][point];
+      table.rows.push_back(std::move(row));
+    }
+    for (std::size_t p = 0; p < of.size(); ++p) {
+      table.points.push_back({points_[p], number(of[p]), clocks_[of[p]][p], clocks_[own_[p]][p]});
+    }
+    return table;
+  }
+
+  /// Whether a form of a row cannot be: it is out from then on.
+  bool refuse_rows(const FormTable& t) {
+    bool any = false;
+    for (const FormTable::Row& r : t.rows) {
+      const std::size_t form = number_of(t.forms[r.form]);
+      const std::string why = out(form) || !takes_ ? "" : takes_(t.forms[r.form], r.least, r.most);
+      if (why.empty()) continue;
+      any = true;
+      banned_.insert(form);
+      left_out_.push_back(fmt::format("{}: {}", words_that_tell(kernel_, t.forms[r.form]), why));
+    }
+    if (any) choose_again();
+    return any;
+  }
+
+  const Kernel& kernel_;
+  Flags asked_;
+  const std::vector<SizeRange>& ranges_;
+  const TableOptions& options_;
+  const Takes& takes_;
+  std::vector<std::vector<std::int64_t>> along_, points_;
+  std::vector<Flags> forms_;
+  std::vector<std::vector<double>> clocks_; ///< by form and point; below 0: not asked yet
+  std::vector<std::size_t> own_;            ///< of each point the form that was chosen there
+  std::set<std::size_t> banned_;
+  std::vector<std::string> left_out_;
+  std::size_t chosen_ = 0, done_ = 0;
+};
+
+} // namespace
+
+FormTable choose_table(const Kernel& kernel, const Flags& asked, const std::vector<SizeRange>& ranges,
+                       const TableOptions& options, const Takes& takes) {
+  return Chooser(kernel, kernel.renamed(asked), ranges, options, takes).table();
+}
+
+} // namespace inlay::kernels

@@ -1,6 +1,7 @@
 #include <inlay/kernels/choose_table.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -156,21 +157,38 @@ private:
     done(fmt::format("{}, {} forms of its neighbours", text(point), ask.size()));
   }
 
-  /// Points beside this one along each range.
-  [[nodiscard]] std::vector<std::size_t> beside(std::size_t point) const {
-    std::vector<std::size_t> out;
-    std::size_t stride = 1;
-    for (std::size_t i = along_.size(); i-- > 0;) {
-      const std::size_t here = point / stride % along_[i].size();
-      if (here > 0) out.push_back(point - stride);
-      if (here + 1 < along_[i].size()) out.push_back(point + stride);
-      stride *= along_[i].size();
+  /// Forms but `f` that points near this one have: some steps of the grid away along each range, or where there are none anywhere.
+  [[nodiscard]] std::vector<std::size_t> near(std::size_t point, const std::vector<std::size_t>& of,
+                                              std::size_t f) const {
+    constexpr std::size_t steps = 4;
+    std::set<std::size_t> out, all;
+    for (std::size_t q = 0; q < of.size(); ++q) {
+      if (of[q] == f) continue;
+      all.insert(of[q]);
+      bool close = true;
+      for (std::size_t i = along_.size(), p = point, r = q; i-- > 0;
+           p /= along_[i].size(), r /= along_[i].size()) {
+        const std::size_t x = p % along_[i].size(), y = r % along_[i].size();
+        close = close && (x > y ? x - y : y - x) <= steps;
+      }
+      if (close) out.insert(of[q]);
     }
-    return out;
+    if (out.empty()) out = all;
+    return {out.begin(), out.end()};
+  }
+  /// The one of fewest clocks there.
+  [[nodiscard]] std::size_t best_of(const std::vector<std::size_t>& forms, std::size_t point) {
+    know(point, forms);
+    std::size_t best = forms.front();
+    for (const std::size_t f : forms)
+      if (clocks_[f][point] < clocks_[best][point]) best = f;
+    return best;
   }
 
-  [[nodiscard]] double loss(std::size_t form, std::size_t point) const {
-    return clocks_[form][point] / clocks_[own_[point]][point] - 1;
+  /// What a point loses with a form, large losses more than many small ones.
+  [[nodiscard]] double cost(std::size_t form, std::size_t point) const {
+    const double loss = clocks_[form][point] / clocks_[own_[point]][point] - 1;
+    return loss * std::abs(loss);
   }
 
   /// The form of each point, of at most `most` forms.
@@ -179,27 +197,18 @@ private:
     for (;;) {
       const std::set<std::size_t> used(of.begin(), of.end());
       if (used.size() == 1) return of;
-      // Each form taken away in thought: its points take what their neighbours have.
+      // Each form taken away in thought: its points take what points near them have.
       double least = unknown;
       std::vector<std::size_t> next;
       for (const std::size_t f : used) {
-        std::set<std::size_t> others;
-        for (std::size_t p = 0; p < of.size(); ++p)
-          if (of[p] == f)
-            for (const std::size_t q : beside(p))
-              if (of[q] != f) others.insert(of[q]);
         std::vector<std::size_t> without = of;
-        double cost = 0;
+        double more = 0;
         for (std::size_t p = 0; p < of.size(); ++p) {
           if (of[p] != f) continue;
-          know(p, {others.begin(), others.end()});
-          std::size_t best = *others.begin();
-          for (const std::size_t o : others)
-            if (clocks_[o][p] < clocks_[best][p]) best = o;
-          without[p] = best;
-          cost += clocks_[best][p] == unknown ? unknown : loss(best, p) - loss(f, p);
+          without[p] = best_of(near(p, of, f), p);
+          more += clocks_[without[p]][p] == unknown ? unknown : cost(without[p], p) - cost(f, p);
         }
-        if (cost < least) least = cost, next = std::move(without);
+        if (more < least) least = more, next = std::move(without);
       }
       // One that costs nothing goes in any case.
       if (next.empty() || (used.size() <= options_.most && least > 0)) {
@@ -207,6 +216,12 @@ private:
           throw std::invalid_argument(fmt::format(
               "{}: {} forms are needed, since none of them takes the sizes of another\n  hint   --most {}",
               kernel_.name(), used.size(), used.size()));
+        // Each point takes the best of those that stay.
+        for (std::size_t p = 0; p < of.size(); ++p) {
+          std::vector<std::size_t> some = near(p, of, of[p]);
+          some.push_back(of[p]);
+          of[p] = best_of(some, p);
+        }
         return of;
       }
       of = std::move(next);

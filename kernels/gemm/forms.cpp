@@ -202,12 +202,14 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
   };
   // Rows and columns of tiles; a trip takes 64 to 256 bytes of a row.
   const int line = 1024 / codegen::bits(s.in);
+  // Scales of fp4 lie in blocks of 32 rows.
+  const int least_rows = s.in == Element::e2m1 ? 32 : 16;
   std::vector<std::string> tiles;
   for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
     for (const int columns : {64, 96, 128, 160, 192, 256}) {
       if (rows * columns > 256 * 256 || columns > 16 * rows) continue;
       if (rows > 64 && columns < 96 && rows != 128) continue;
-      if (rows >= 2 * m && rows > 16) continue;
+      if (rows >= 2 * m && rows > least_rows) continue;
       if (columns >= 2 * n && columns > 64) continue;
       for (const int bytes : {64, 128, 256}) {
         const int of_k = bytes * line / 128;

@@ -127,6 +127,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("choose: products of every type have forms for one row") {
+  for (const char* kernel : {"gemm", "preshuffle_gemm"})
+    for (const char* type : {"f16", "bf16", "fp8", "bf8", "i8", "fp4"}) {
+      INFO(kernel << " " << type);
+      CHECK_FALSE(find_kernel(kernel)
+                      ->forms({{"arch", "gfx950"}, {"dtype", type}, {"m", "1"}, {"n", "512"}, {"k", "4096"}})
+                      .empty());
+    }
+}
+
 TEST_CASE("choose: nothing to choose where everything is given or a kernel has one form") {
   const auto gemm = find_kernel("gemm");
   Flags all;

@@ -104,17 +104,17 @@ std::string four_forms(const Folder& f) {
   std::vector<launch::Bundle::Entry::Code> code;
   std::istringstream lines(three + std::string("\n"));
   for (std::string line; std::getline(lines, line);) {
-    std::vector<std::string> words = {"build", "gemm", "--no-validate", "--auto", "no", "-o", f.file("one")};
+    std::vector<std::string> words = {"build", "gemm", "--no-validate", "--auto", "no", "-o", f.file("each")};
     std::istringstream in(line.substr(0, line.find('#')));
     for (std::string word; in >> word;) words.push_back(word);
     const Ran built = inlay_command(words);
     INFO(line << built.err);
     REQUIRE(built.exit == 0);
-    launch::Manifest m = launch::Manifest::read(f.file("one/gemm.json"));
+    launch::Manifest m = launch::Manifest::read(f.file("each/gemm.json"));
     m.code.clear();
     m.sizes[0].value.reset(), m.sizes[1].value = 64, m.sizes[2].value = 256;
     forms.push_back({m, line});
-    const std::string bytes = bytes_of(f.file("one/gemm.hsaco"));
+    const std::string bytes = bytes_of(f.file("each/gemm.hsaco"));
     code.emplace_back(bytes.begin(), bytes.end());
   }
   REQUIRE(forms.size() == 4);

@@ -103,6 +103,8 @@ def _tensors(args):
             yield a
         elif isinstance(a, (tuple, list)):
             yield from _tensors(a)
+        elif isinstance(a, dict):
+            yield from _tensors(a.values())
         elif hasattr(a, "base"):  # a tensor descriptor of Triton's
             yield from _tensors([a.base])
         elif hasattr(a, "torch_tensor"):  # an argument of FlyDSL's
@@ -163,9 +165,10 @@ def _flydsl(emulator):
 
         return held
 
-    for made in (jit.JitFunction, getattr(jit, "CompiledFunction", None)):
-        if made is not None:
-            made.__call__ = holds(made.__call__)
+    for made, names in ((jit.JitFunction, ("_compile_or_execute", "__call__")), (getattr(jit, "CompiledFunction", None), ("__call__",))):
+        name = next((n for n in names if hasattr(made, n)), None)  # the first is also flyc.compile's, which launches
+        if made is not None and name is not None:
+            setattr(made, name, holds(getattr(made, name)))
     # A tensor of the processor is one of the device, not one that only says what to compile for.
     placeholder, live = getattr(jit, "_is_compile_placeholder", None), getattr(jit, "_has_live_device_argument", None)
     if placeholder is not None and live is not None:
@@ -261,6 +264,15 @@ def _torch_on_processor(emulator):
             return function(*args, **kwargs)
 
     OnProcessor().__enter__()
+    run_backward = getattr(torch.autograd, "_engine_run_backward", None)
+
+    def run_backward_on_processor(*args, **kwargs):
+        """A mode is off within the call that it sees; gradients are functions of the program's own."""
+        with OnProcessor():
+            return run_backward(*args, **kwargs)
+
+    if run_backward is not None:
+        torch.autograd._engine_run_backward = run_backward_on_processor
     start = threading.Thread.start
 
     def start_on_processor(thread):
@@ -280,7 +292,7 @@ def _torch_on_processor(emulator):
         cuda_stream = 0
 
         def __getattr__(self, name):
-            if name.startswith("__"):
+            if name.startswith("_"):  # what libraries mark their own streams by
                 raise AttributeError(name)
             return lambda *args, **kwargs: None
 

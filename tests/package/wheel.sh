@@ -58,6 +58,7 @@ if [ -z "$triton" ] || ! "$triton" -c 'import triton, torch, pytest' 2>/dev/null
   exit 0
 fi
 export PYTHONPATH=$(dirname "$package")
+timeout 120 "$triton" "$source/examples/demo.py" || { echo "demo.py: exit status $?"; exit 1; }
 cp "$source/tests/package/softmax_kernels.py" .
 "$triton" - <<'PYTHON'
 import inlay, numpy, softmax_kernels

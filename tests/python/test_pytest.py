@@ -72,6 +72,25 @@ def test_threads():
     torch.testing.assert_close(out, torch.softmax(whole, -1))
 
 
+def test_gradients():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, dy):
+            assert dy.is_cuda
+            dx = torch.empty(1, 100, device="cuda")
+            softmax[(1,)](dy.contiguous(), dx, 100, BLOCK=128)
+            return dx
+
+    x = torch.rand(1, 100, device="cuda", requires_grad=True)
+    dy = torch.rand(1, 100)
+    Doubled.apply(x).backward(dy)
+    torch.testing.assert_close(x.grad, torch.softmax(dy, -1))
+
+
 def test_a_finding_of_a_thread():
     import threading
 
@@ -142,6 +161,14 @@ def test_whole():
     a, b, c = torch.rand(256).cuda(), torch.rand(256).cuda(), torch.zeros(256).cuda()
     add(a, b, c, 256, stream=torch.cuda.Stream())
     torch.testing.assert_close(c, a + b)
+
+
+def test_compiled():
+    a, b, c = torch.rand(256).cuda(), torch.rand(256).cuda(), torch.zeros(256).cuda()
+    compiled = flyc.compile(add, a, b, c, 256, torch.cuda.current_stream())  # launches, too
+    torch.testing.assert_close(c, a + b)
+    compiled(b, b, c, 256, torch.cuda.current_stream())
+    torch.testing.assert_close(c, b + b)
 
 
 def test_past_the_end():
@@ -220,7 +247,7 @@ class Plugin(unittest.TestCase):
         lines = FLYDSL_TESTS.splitlines()
         load, store = (1 + next(i for i, text in enumerate(lines) if word in text) for word in ("fx.copy(atom, fx.slice(mine[k]", "fx.copy(atom, registers[2]"))
         status, said = self.pytest("--inlay", "test_flydsl_add.py")
-        self.assertIn("1 failed, 1 passed", said)
+        self.assertIn("1 failed, 2 passed", said)
         self.assertRegex(said, rf"bounds: reads 4 bytes.*\n.*\n  source test_flydsl_add\.py:{load}:")
         self.assertRegex(said, rf"bounds: writes 4 bytes.*\n.*\n  source test_flydsl_add\.py:{store}:")
 
@@ -230,7 +257,7 @@ class Plugin(unittest.TestCase):
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("4 failed, 2 passed", said)
+        self.assertIn("4 failed, 3 passed", said)
         self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
         self.assertIn("inlay_known: no finding of kind bounds any more", said)
         self.assertIn("no kind 'rasec'", said)

@@ -63,13 +63,15 @@ h2{font-size:1em;font-family:monospace;margin:0}
 p{margin:.2em 0 .6em;color:#555}
 h3{font-size:.9em;font-family:monospace;margin:.6em 0 .2em}
 header{position:sticky;top:0;background:#fff;padding:.4em 0;border-bottom:1px solid #ccc;margin-bottom:1em;z-index:1}
+fieldset{border:0;margin:0;padding:0;display:inline}
+legend{float:left;padding:0;margin-right:.6em}
 label{margin-right:1em}
 #about{font-family:monospace;min-height:1.4em;color:#333;white-space:pre}
 main{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}
 section{max-width:100%;overflow-x:auto}
 table{border-collapse:collapse;font:12px monospace}
 td{border:1px solid #555;padding:.25em .45em;text-align:center;cursor:pointer;min-width:1.6em;height:1.3em}
-th{font-weight:normal;color:#777;padding:.2em .45em;text-align:right}
+th{font-weight:normal;color:#666;padding:.2em .45em;text-align:right}
 thead th{text-align:center}
 .marking td{opacity:.25}
 .marking td.on{opacity:1;outline:2px solid #c00;outline-offset:-2px}
@@ -124,13 +126,15 @@ std::string render_html(const std::vector<Picture>& pictures, std::string_view t
   check_drawable("as HTML", cell_count(pictures), max_picture_cells);
   const std::string heading = detail::escape_xml(title);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + heading +
-                    "</title>\n<style>" + style + "</style></head><body>\n<h1>" + heading + "</h1>\n<header>";
+                    "</title>\n<style>" + style + "</style></head><body>\n<h1>" + heading +
+                    "</h1>\n<header><fieldset><legend>cells show</legend>";
   const char* const faces[][2] = {{"l", "label"}, {"v", "value"}, {"i", "index"}, {"c", "coordinate"}};
   for (const auto& [key, name] : faces)
     out += std::string("<label><input type=\"radio\" name=\"face\" value=\"") + key + "\"" +
            (*key == 'l' ? " checked" : "") + "> " + name + "</label>";
-  out += "<label>thread <input id=\"thread\" type=\"number\" min=\"0\" style=\"width:5em\"></label>"
-         "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n";
+  out +=
+      "</fieldset><label>thread <input id=\"thread\" type=\"number\" min=\"0\" style=\"width:5em\"></label>"
+      "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n";
   const bool table =
       std::any_of(pictures.begin(), pictures.end(), [](const Picture& p) { return p.place.has_value(); });
   out += table ? "<main style=\"display:grid;justify-content:start\">\n" : "<main>\n";

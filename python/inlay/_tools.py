@@ -242,7 +242,7 @@ class Timing(dict):
 
         first = sorted(self.spent.items(), key=lambda entry: -entry[1])
         stalls = [(f"{s['text']} ({s['cause']})", s["clocks"]) for s in self.stalls[:8]]
-        return f"<p>{html.escape(str(self))}</p>" + table("spent on", first) + table("saved without", self.saved.items()) + table("stalls", stalls)
+        return f"<p>{html.escape(str(self))}</p>" + table("spent on", first) + table("saved without", [entry for entry in self.saved.items() if entry[1] >= 1]) + table("stalls", stalls)
 
 
 def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):

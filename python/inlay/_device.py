@@ -317,6 +317,7 @@ def _torch_on_processor(emulator):
             "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
+    torch._C._cuda_getCurrentRawStream = lambda device=None: 0
     torch.cuda.current_stream = torch.cuda.default_stream = lambda *args, **kwargs: Stream()
     torch.cuda.Stream = torch.cuda.ExternalStream = torch.cpu.Stream = Stream
     torch.cuda.Event = Event

@@ -52,6 +52,7 @@ def test_views_and_the_device():
     assert x.is_cuda and torch.cuda.is_available()
     add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, y, 1000)
     torch.cuda.synchronize()
+    assert torch._C._cuda_getCurrentRawStream(x.device.index) == torch.cuda.current_stream(x.device).cuda_stream
     torch.testing.assert_close(y.cpu(), x + 1)
 
 

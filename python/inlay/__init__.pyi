@@ -158,7 +158,8 @@ class LoadedKernel:
     buffers: list[str]
     sizes: list[str]
     def __call__(self, *buffers: Any, stream: Optional[int] = ..., **sizes: int) -> None: ...
-    def why(self, **sizes: int) -> str: ...
+    def why(self, **sizes: int) -> str:
+        """Which form is launched for these sizes, of a kernel that has several (inlay build --for), and by which row of its table."""
 
 def prove(property: str, /, *arguments: Any, where: Union[str, Sequence[str]] = ..., domain: Union[str, Sequence[str]] = ...,
           by_mode: bool = ..., access: str = ..., arch: str = ..., element_bytes: int = ..., lines: int = ..., recheck: bool = ...,
@@ -354,7 +355,8 @@ def zipped_product(layout: Any, tiler: Any, /) -> Any:
 def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any:
     """Builds a prebuilt kernel: `inlay build KERNEL`. The files go to the directory `output`, or to a new one.
 
-    A dict of what the command's JSON has, and `directory`."""
+    A dict of what the command's JSON has, and `directory`. A size may be a tuple, `m=(1, 16384)` or with a multiple `n=(1024, 8192, 64)`: several
+    forms go into one file, from which `load` takes the one for the sizes of a launch; `most`, `points` and `forms` as of `inlay build --for`."""
 def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: Any = ..., stress: Any = ..., **kwargs: Any) -> Any:
     """Runs a Triton kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
 

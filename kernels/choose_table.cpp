@@ -157,10 +157,11 @@ private:
     done(fmt::format("{}, {} forms of its neighbours", text(point), ask.size()));
   }
 
-  /// Forms but `f` that points near this one have: some steps of the grid away along each range, or where there are none anywhere.
+  /// Forms but `f` that points near this one have, some steps of the grid away along each range, or where there are none anywhere: the few
+  /// that are first by their bounds, since a model of a large size takes seconds.
   [[nodiscard]] std::vector<std::size_t> near(std::size_t point, const std::vector<std::size_t>& of,
-                                              std::size_t f) const {
-    constexpr std::size_t steps = 4;
+                                              std::size_t f) {
+    constexpr std::size_t steps = 4, few = 3;
     std::set<std::size_t> out, all;
     for (std::size_t q = 0; q < of.size(); ++q) {
       if (of[q] == f) continue;
@@ -174,7 +175,20 @@ private:
       if (close) out.insert(of[q]);
     }
     if (out.empty()) out = all;
-    return {out.begin(), out.end()};
+    std::vector<std::size_t> first(out.begin(), out.end());
+    std::stable_sort(first.begin(), first.end(),
+                     [&](std::size_t a, std::size_t b) { return bound(a, point) < bound(b, point); });
+    first.resize(std::min(first.size(), few));
+    return first;
+  }
+  /// Clocks of a form at a point by its bounds; without end where it cannot be there.
+  [[nodiscard]] double bound(std::size_t form, std::size_t point) {
+    double& known = bounds_[{form, point}];
+    if (known > 0) return known;
+    Flags all = at(point);
+    all.insert(forms_[form].begin(), forms_[form].end());
+    const std::vector<Form> found = kernel_.forms(all);
+    return known = found.empty() ? unknown : std::max(found.front().clocks, 1.0);
   }
   /// The one of fewest clocks there.
   [[nodiscard]] std::size_t best_of(const std::vector<std::size_t>& forms, std::size_t point) {
@@ -307,7 +321,8 @@ private:
   std::vector<std::vector<std::int64_t>> along_, points_;
   std::vector<Flags> forms_;
   std::vector<std::vector<double>> clocks_; ///< by form and point; below 0: not asked yet
-  std::vector<std::size_t> own_;            ///< of each point the form that was chosen there
+  std::map<std::pair<std::size_t, std::size_t>, double> bounds_;
+  std::vector<std::size_t> own_; ///< of each point the form that was chosen there
   std::set<std::size_t> banned_;
   std::vector<std::string> left_out_;
   std::size_t chosen_ = 0, done_ = 0;

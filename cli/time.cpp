@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fmt/format.h>
 #include <fstream>
 #include <inlay/machine/target.h>
@@ -69,12 +70,13 @@ TimeResult::Scratch time_scratch(const TimeResult& t, const timing::UnitOptions&
                         .spilled_sgprs = kernel.spilled_sgprs,
                         .clocks = t.report.clocks,
                         .without = t.report.clocks};
+  const auto of_scratch = [](const timing::Request& r) { return r.space == ObservedAccess::Space::scratch; };
+  if (std::none_of(t.trace.requests.begin(), t.trace.requests.end(), of_scratch)) return s;
   timing::Trace without = t.trace;
   for (timing::WorkgroupTrace& g : without.workgroups)
     for (timing::WaveStream& w : g.waves)
       for (timing::Step& step : w.steps) {
-        if (step.request == 0 || without.requests[step.request - 1].space != ObservedAccess::Space::scratch)
-          continue;
+        if (step.request == 0 || !of_scratch(without.requests[step.request - 1])) continue;
         step.request = 0;
         ++s.accesses;
       }
@@ -89,6 +91,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   TimeResult t;
   t.parameters = timing_parameters(o, arch);
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t processor = std::clock();
   const auto threads = static_cast<unsigned>(geometry.block.count());
   const unsigned waves = (threads + 63) / 64;
   const auto& d = kernel.descriptor;
@@ -97,7 +100,18 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const auto record = [&](const std::vector<std::uint64_t>& workgroups) {
     timing::TraceRecorder recorder(arch, workgroups, o.max_instructions);
     launch(recorder);
-    return recorder.take();
+    timing::Trace trace = recorder.take();
+    t.effort.executed += trace.steps();
+    return trace;
+  };
+  const auto simulate = [&](const timing::Trace& trace, const timing::Parameters& p,
+                            const timing::UnitOptions& options) {
+    timing::UnitResult result = timing::simulate(trace, p, options);
+    t.effort.simulated += result.steps;
+    return result;
+  };
+  const auto count_executed = [&](const timing::Sharing& s) {
+    for (const auto& [id, instructions] : s.work) t.effort.executed += instructions;
   };
   std::vector<std::uint64_t> ids = parse_workgroups(o.workgroups, t.plan.workgroups);
   const bool chosen = !ids.empty();
@@ -125,6 +139,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
                                        spread_over(t.plan.workgroups, each));
     launch(neighbours);
     t.sharing = neighbours.result();
+    count_executed(t.sharing);
     // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
@@ -146,7 +161,9 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
       std::iota(rest.begin(), rest.end(), std::uint64_t{0});
       timing::SharingRecorder count({}, t.plan.xcds, t.plan.units, rest);
       launch(count);
-      work = timing::Work(count.result().work, t.plan.workgroups);
+      const timing::Sharing all_of_them = count.result();
+      count_executed(all_of_them);
+      work = timing::Work(all_of_them.work, t.plan.workgroups);
     }
   }
   t.most_work = work.most(), t.mean_work = work.mean();
@@ -181,9 +198,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     timing::Trace trace = these == before ? std::move(t.trace) : record(these);
     const bool only = queues.size() == 1;
     const double clocks =
-        only
-            ? 0
-            : timing::extrapolate(t.plan, q, these, timing::simulate(trace, t.parameters, unit), work).clocks;
+        only ? 0 : timing::extrapolate(t.plan, q, these, simulate(trace, t.parameters, unit), work).clocks;
     before.clear();
     if (clocks <= longest) continue;
     longest = clocks;
@@ -193,6 +208,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   }
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
+  t.effort.simulated += t.report.steps * (o.quick ? 1 : timing::limits);
   t.report.kernel = kernel.name;
   t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
@@ -224,12 +240,13 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
                       1e6 / (t.parameters["hbm_tbytes"] * 1e12);
   t.load = o.clock != 0 ? timing::LoadClock{o.clock, 0} : timing::load_clock(t.parameters, t.activity);
   t.at_load = t.chip;
-  if (o.clock == 0) {
+  if (o.clock == 0 && t.load.mhz != t.parameters["clock_mhz"]) {
     // Memory does not slow down with the compute units: in their clocks it is nearer.
     unit.keep_segments = false;
     const timing::Parameters p = t.parameters.with("clock_mhz", t.load.mhz, "under load");
-    t.at_load = timing::extrapolate(t.plan, modelled, ids, timing::simulate(t.trace, p, unit), work);
+    t.at_load = timing::extrapolate(t.plan, modelled, ids, simulate(t.trace, p, unit), work);
   }
+  t.effort.seconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
   t.modelled = std::move(ids);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
@@ -408,6 +425,9 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
   if (!t.conflicts.empty()) j["conflicts"] = conflicts_json(t.conflicts);
   if (t.turns) j["not_modelled"] = "waits for a turn";
   j["seconds"] = t.seconds;
+  j["effort"] = {{"executed", t.effort.executed},
+                 {"simulated", t.effort.simulated},
+                 {"processor_seconds", t.effort.seconds}};
   return j;
 }
 

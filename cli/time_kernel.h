@@ -49,6 +49,11 @@ struct TimeResult {
   runtime::timing::LoadClock load;   ///< the clock that the times are for: of --clock, or under load
   unsigned resident = 1;
   double seconds = 0;
+  /// Wave instructions that the emulator executed for it and those that the model went through, each time, with processor time.
+  struct Effort {
+    std::uint64_t executed = 0, simulated = 0;
+    double seconds = 0;
+  } effort;
   bool turns = false; ///< workgroups wait for one another, which is not modelled
   /// Accesses to scratch in the modelled workgroups, what the kernel reserves of it, and the clocks with and without them.
   struct Scratch {

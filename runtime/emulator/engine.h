@@ -249,6 +249,12 @@ struct PreparedProgram {
 
 std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset,
                                          MatrixArithmetic matrix);
+// needed.cpp
+/// A mark for each operation that need not be executed, or of a memory instruction only its addresses, for an observer of addresses
+/// and of the way through the code of the kernel at `entry`. `matrix`: whether matrix instructions are, where something depends on
+/// them. Empty where not enough is known.
+std::vector<u8> unneeded_operations(const PreparedProgram& program, u32 entry, bool matrix);
+
 /// False when nothing executes the instruction.
 bool prepare_scalar(Operation& op, isa::Arch arch);
 bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned accum_offset);
@@ -439,7 +445,8 @@ struct Wave : WaveState {
   std::vector<u32> break_hits, watch_hits;
   std::vector<PendingAccess> accesses;
   ObservedAccess* observed =
-      nullptr; ///< where a memory instruction says what it did, while somebody looks on
+      nullptr;                  ///< where a memory instruction says what it did, while somebody looks on
+  bool addresses_alone = false; ///< and nothing depends on what it does
 
   std::vector<u8> scratch;      ///< [lane][bytes]
   Allocation* recent = nullptr; ///< last allocation hit
@@ -634,6 +641,7 @@ struct Launch {
   std::atomic<bool> stop{false};
   Conflicts conflicts;
   std::vector<u64> counts;     ///< executions by operation, where somebody asks for them
+  std::vector<u8> unneeded;    ///< by operation, see unneeded_operations; empty: all are executed
   std::atomic<u64> defects{0}; ///< findings that are no notes, each time
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;

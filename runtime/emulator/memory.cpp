@@ -298,6 +298,7 @@ void run_memory(Wave& w, const Operation& op) {
   if (w.observed != nullptr) note_observed(w, f, a, *w.observed);
   if (!w.deferring) {
     note_issue(w, op, op.counters);
+    if (w.addresses_alone) return;
     if (!w.group->shadow.empty()) w.lds_noted = note_lds_access(w, op, a);
     perform(w, op, a);
     w.lds_noted = false;

@@ -298,7 +298,12 @@ void run_launch(Launch& launch, LaunchResult& result) {
   if (launch.code->order_sensitive_atomics || launch.code->polls_memory || launch.devices > 1 ||
       launch.options->trace.enabled || launch.options->debug.enabled() || launch.options->observer != nullptr)
     threads = 1;
-  if (launch.options->observer != nullptr) launch.options->observer->begin(*launch.code->program);
+  if (const auto observer = launch.options->observer) {
+    observer->begin(*launch.code->program);
+    if (!observer->needs_results() && launch.host_calls == nullptr && !launch.options->debug.enabled() &&
+        !launch.options->trace.enabled)
+      launch.unneeded = unneeded_operations(*launch.code, launch.entry, observer->needs_matrix_values());
+  }
   threads = static_cast<unsigned>(std::min<u64>(threads, total));
   launch.alone = threads == 1;
   if (launch.options->fidelity) launch.counts.assign(launch.code->operations.size(), 0);

@@ -310,9 +310,16 @@ void execute_observed(Wave& w, const Operation& op) {
   access.mask = 0;
   w.observed = &access;
   const u64 exec = w.exec();
-  if (op.cls != Class::matrix || observer->needs_matrix_values()) op.execute(w, op);
-  w.observed = nullptr;
+  const std::vector<u8>& unneeded = w.group->launch->unneeded;
   const bool memory = op.cls == Class::lds || op.cls == Class::memory || op.cls == Class::scalar_memory;
+  if (unneeded.empty()) {
+    if (op.cls != Class::matrix || observer->needs_matrix_values()) op.execute(w, op);
+  } else if (memory || unneeded[w.current] == 0) {
+    w.addresses_alone = unneeded[w.current] != 0;
+    op.execute(w, op);
+    w.addresses_alone = false;
+  }
+  w.observed = nullptr;
   observer->executed({.workgroup = w.group->linear,
                       .wave = w.id,
                       .index = w.current,
@@ -352,13 +359,14 @@ template <bool observed>
 u64 run_wave(Wave& w, u64 turn, bool traced) {
   Launch& launch = *w.group->launch;
   const Operation* operations = launch.code->operations.data();
-  const bool check = w.tracking;
+  const bool check = w.tracking, debug = launch.options->debug.enabled();
   u64 done = 0;
   while (w.status == WaveStatus::running && done < turn) {
     const Operation& op = operations[w.at];
     w.current = w.at;
     w.at = op.next;
-    if constexpr (observed) report_breakpoints(w);
+    if constexpr (observed)
+      if (debug) report_breakpoints(w);
     if (check) check_registers(w, op);
     if constexpr (observed) {
       execute_observed(w, op);
@@ -370,7 +378,7 @@ u64 run_wave(Wave& w, u64 turn, bool traced) {
     if constexpr (observed) {
       if (!launch.counts.empty())
         std::atomic_ref(launch.counts[w.current]).fetch_add(1, std::memory_order_relaxed);
-      finish_access(w);
+      if (debug) finish_access(w);
       if (traced) launch.options->trace.line(trace_line(w, op, launch.options->trace.lane));
     }
   }

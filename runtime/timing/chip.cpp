@@ -50,26 +50,27 @@ std::vector<std::uint64_t> ChipPlan::first_round(unsigned xcd, std::size_t most)
 }
 
 bool NumberSet::insert(std::uint64_t number) {
-  constexpr std::uint64_t none = ~std::uint64_t{0};
-  const auto put = [](std::vector<std::uint64_t>& slots, std::uint64_t n) {
+  const auto find = [](std::vector<Slot>& slots, std::uint64_t block) -> Slot& {
     const std::size_t mask = slots.size() - 1;
-    const std::uint64_t mixed = n * 0x9E3779B97F4A7C15U;
-    for (std::size_t i = (mixed >> 32 ^ mixed >> 16) & mask;; i = (i + 1) & mask) {
-      if (slots[i] == n) return false;
-      if (slots[i] != none) continue;
-      slots[i] = n;
-      return true;
-    }
+    const std::uint64_t mixed = block * 0x9E3779B97F4A7C15U;
+    std::size_t i = (mixed >> 32 ^ mixed >> 16) & mask;
+    while (slots[i].numbers != 0 && slots[i].block != block) i = (i + 1) & mask;
+    return slots[i];
   };
-  if (2 * (size_ + 1) > slots_.size()) {
-    std::vector<std::uint64_t> more(std::max<std::size_t>(64, 4 * slots_.size()), none);
-    for (const std::uint64_t n : slots_)
-      if (n != none) put(more, n);
+  if (2 * (blocks_ + 1) > slots_.size()) {
+    std::vector<Slot> more(std::max<std::size_t>(64, 4 * slots_.size()));
+    for (const Slot& s : slots_)
+      if (s.numbers != 0) find(more, s.block) = s;
     slots_ = std::move(more);
   }
-  const bool fresh = put(slots_, number);
-  size_ += fresh;
-  return fresh;
+  Slot& slot = find(slots_, number / 64);
+  const std::uint64_t bit = std::uint64_t{1} << number % 64;
+  if ((slot.numbers & bit) != 0) return false;
+  blocks_ += slot.numbers == 0;
+  slot.block = number / 64;
+  slot.numbers |= bit;
+  ++size_;
+  return true;
 }
 
 SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,

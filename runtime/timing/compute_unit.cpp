@@ -10,6 +10,7 @@
 #include <deque>
 #include <limits>
 #include <queue>
+#include <unordered_set>
 
 namespace inlay::runtime::timing {
 namespace {
@@ -37,7 +38,7 @@ struct Op {
   std::uint16_t accumulator_count = 0;
   isa::WaitCounts wait;
   std::vector<std::pair<std::uint16_t, std::uint16_t>> reads, writes; ///< first, count
-  std::uint64_t line = 0;                                             ///< of the instruction cache
+  std::uint32_t line = 0; ///< of the instruction cache, counted over those that the program has
   std::uint64_t first_block = 0, last_block = 0; ///< that the instruction lies in, of fetch_bytes
 };
 
@@ -231,7 +232,14 @@ public:
   Machine(const Trace& t, const Parameters& p, const UnitOptions& o)
       : trace_(t), options_(o), n_(p, o), l1_(p["l1_bytes"], p["line_bytes"], p["l1_ways"]),
         l2_(p["l2_bytes"], p["line_bytes"], p["l2_ways"]), simds_(n_.simds) {
-    for (const auto& i : t.program.instructions) ops_.push_back(make_op(i, p));
+    const auto line_bytes = static_cast<std::uint64_t>(p["icache_line_bytes"]);
+    std::uint64_t line = never;
+    for (const auto& i : t.program.instructions) {
+      ops_.push_back(make_op(i, p));
+      if (i.address / line_bytes != line) code_lines_.push_back(0);
+      line = i.address / line_bytes;
+      ops_.back().line = static_cast<std::uint32_t>(code_lines_.size() - 1);
+    }
     marked_.assign(ops_.size(), false);
     for (const auto m : o.marks)
       if (m < marked_.size()) marked_[m] = true;
@@ -302,6 +310,7 @@ private:
   std::vector<Simd> simds_;
   std::deque<Wave> waves_;
   std::deque<Group> groups_;
+  std::vector<Wave*> order_; ///< of one slot
   std::size_t next_group_ = 0, ended_ = 0;
   std::uint64_t launched_ = 0;
   UnitResult result_;
@@ -319,7 +328,8 @@ private:
   std::uint64_t inflight_sum_ = 0;
   std::unordered_map<std::uint64_t, Clock> scalar_lines_; ///< when each is there
   Clock scalar_filled_ = 0;                               ///< when the last of them comes
-  std::unordered_map<std::uint64_t, bool> code_lines_, mall_lines_;
+  std::vector<std::uint8_t> code_lines_;                  ///< whether somebody has fetched it
+  std::unordered_set<std::uint64_t> mall_lines_;
 };
 
 Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
@@ -327,7 +337,6 @@ Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
   Op op;
   op.kind = isa::kind_of(i);
   op.issue = static_cast<std::uint16_t>(std::max(1U, p.issue_clocks(i.mnemonic)));
-  op.line = i.address / static_cast<std::uint64_t>(p["icache_line_bytes"]);
   op.first_block = i.address / fetch_bytes;
   op.last_block = (i.address + i.size - 1) / fetch_bytes;
   const std::string_view m = i.mnemonic;
@@ -504,7 +513,7 @@ std::optional<Machine::Block> Machine::blocked(Wave& w, const Op& op, const Step
     w.jumped = false;
     w.target = op.first_block;
     // The first to come brings the line; its successors are prefetched.
-    if (n_.icache_miss != 0 && !code_lines_[op.line])
+    if (n_.icache_miss != 0 && code_lines_[op.line] == 0)
       w.branched = std::max(w.branched, t - std::min(t, n_.branch_taken)) + n_.icache_miss;
   }
   if (w.target != never && !has(Limit::issue)) {
@@ -512,7 +521,7 @@ std::optional<Machine::Block> Machine::blocked(Wave& w, const Op& op, const Step
     if (there > t) return Block{there, Cause::fetch};
     if (op.last_block != w.target) w.target = never;
   }
-  code_lines_[op.line] = true;
+  code_lines_[op.line] = 1;
   if (!has(Limit::dependencies)) {
     Clock usable = 0;
     for (const auto& [first, count] : op.reads)
@@ -697,7 +706,7 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
                                 static_cast<double>(mall ? n_.mall_latency : n_.hbm_latency),
                                 mall ? n_.l2_sharers : n_.mall_sharers);
       ++(mall ? result_.mall_hits : result_.hbm_lines);
-      mall_lines_[line] = true;
+      mall_lines_.insert(line);
       l2_.put(line, static_cast<Clock>(std::ceil(arrives)));
     }
     l1_.put(line, static_cast<Clock>(std::ceil(arrives)));
@@ -872,16 +881,17 @@ void Machine::slot(unsigned simd, Clock t) {
   Simd& s = simds_[simd];
   std::uint8_t used = 0;
   // Issue changes the list when a wave ends or a workgroup follows, so go over a copy in order of priority, then age.
-  thread_local std::vector<Wave*> order;
-  order.clear();
-  for (Wave* w : s.waves)
-    if (w->ready <= t) order.push_back(w);
-  if (order.size() > 1)
-    std::stable_sort(order.begin(), order.end(), [](const Wave* a, const Wave* b) {
+  order_.clear();
+  for (Wave* w : s.waves) {
+    if (w->ready > t) continue;
+    order_.push_back(w);
+    const auto before = [](const Wave* a, const Wave* b) {
       return a->priority != b->priority ? a->priority > b->priority : a->age < b->age;
-    });
-  const std::vector<Wave*> now = order;
-  for (Wave* w : now) {
+    };
+    for (std::size_t i = order_.size() - 1; i > 0 && before(order_[i], order_[i - 1]); --i)
+      std::swap(order_[i], order_[i - 1]);
+  }
+  for (Wave* w : order_) {
     // Without the cost of issue, a wave goes on in the same slot.
     for (int guard = 0; guard < 4096; ++guard) {
       const Step& step = w->stream->steps[w->at];
@@ -918,9 +928,10 @@ UnitResult Machine::run() {
     launch(next_group_, 0);
     ++next_group_;
   }
+  std::size_t connected = 0;
   const auto connect = [&] {
-    for (std::size_t i = 0; i < waves_.size(); ++i) {
-      if (waves_[i].line != nullptr) continue;
+    for (; connected < waves_.size(); ++connected) {
+      const std::size_t i = connected;
       waves_[i].line = &result_.waves[i];
       waves_[i].line->launched = static_cast<std::uint32_t>(waves_[i].ready);
       if (waves_[i].stream->steps.empty()) {

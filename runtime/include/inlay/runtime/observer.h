@@ -56,6 +56,9 @@ public:
   /// Whether the arithmetic of matrix instructions is done. Without it their results are unspecified, which is enough where
   /// only addresses and control flow are looked at and neither depends on them.
   [[nodiscard]] virtual bool needs_matrix_values() const { return true; }
+  /// Whether instructions are executed on which neither an address nor the way through the code depends. Without it registers and
+  /// memory hold other values where nothing that is executed looks at them; what is seen is the same.
+  [[nodiscard]] virtual bool needs_results() const { return true; }
   virtual void executed(const ExecutedInstruction& e) = 0;
 };
 

@@ -59,7 +59,7 @@ struct Sharing {
   std::map<std::uint64_t, std::uint64_t> work; ///< wave instructions of every workgroup that was executed
 };
 
-/// Numbers below 2^64 - 1, each once: a launch's lines are some millions, and a set of nodes takes longer than the emulator.
+/// Numbers, each once: a launch's lines are some millions, and a set of nodes takes longer than the emulator.
 class NumberSet {
 public:
   /// Whether it is new.
@@ -67,8 +67,12 @@ public:
   [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
-  std::vector<std::uint64_t> slots_; ///< a power of two of them, at most half of them taken
-  std::size_t size_ = 0;
+  /// Numbers that lie near one another: of a block of 64, a bit each.
+  struct Slot {
+    std::uint64_t block = 0, numbers = 0;
+  };
+  std::vector<Slot> slots_; ///< a power of two of them, at most half of them taken
+  std::size_t blocks_ = 0, size_ = 0;
 };
 
 /// Observes workgroups of a round, only for their lines; others are executed as TraceRecorder does. Of `counted`, which need not run in the same round, only the
@@ -80,6 +84,7 @@ public:
   void begin(const isa::Program& program) override;
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
+  [[nodiscard]] bool needs_results() const override { return false; }
   void executed(const ExecutedInstruction& e) override;
   /// Requires: the launch is over. A launch without loads shares nothing: 1, 1.
   [[nodiscard]] Sharing result();

@@ -80,6 +80,7 @@ public:
   void begin(const isa::Program& program) override;
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return matrix_values; }
+  [[nodiscard]] bool needs_results() const override { return false; }
   void executed(const ExecutedInstruction& e) override;
 
   bool matrix_values = true; ///< see LaunchObserver::needs_matrix_values

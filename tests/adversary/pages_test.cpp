@@ -54,6 +54,32 @@ std::function<Program()> shared(Shared how) {
   };
 }
 
+// y(s, d) = sum of x(s, i, d) over 128 positions, 64 in each of two loops.
+std::function<Program()> halves(int page) {
+  return [page] {
+    constexpr int threads = 128, wide = 128, rows = 8;
+    Program k("halves", target(), threads);
+    const Sym S = k.size("seqs", {.most = 1 << 12}), P = k.size("pages", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {S, wide}), x = k.input("x", Element::f32, {P, page, wide}),
+                 table = k.input("table", Element::i32, {S, Sym(128 / page)}), at = k.paged("rows", x, table),
+                 lds = k.lds("lds", Element::f32, {rows, wide});
+    k.computes(y, [&](const auto& c) { return k.sum(128, [&](Sym i) { return k(at, {c[0], i, c[1]}); }); });
+    const Sym s = k.workgroups(0, S, 1);
+    const Layout down = parse_layout("(128,8):(1@1,1@0)"), by_columns = codegen::without_axis(down, 0);
+    const Fragment sum = k.zeros(Element::f32, by_columns, {1, wide});
+    for (const int half : {0, 1})
+      k.loop(64, rows, {.distance = 1, .ring = 1}, [&](Sym t) {
+        k.store(k.load(k.tile(at, {1, rows, wide}, {s, t + Sym(8 * half), 0}).keep({1, 2}),
+                       rows_tv(rows, wide, 4, threads), 4),
+                k.whole(lds), 4);
+        k.update(sum, {k.fold(Monoid::sum, k.read(lds, down, 1), 0)},
+                 [](const auto& v) { return v[0] + v[1]; });
+      });
+    k.store(sum, k.tile(y, {1, wide}, {s, 0}), 1);
+    return k;
+  };
+}
+
 void each(Code& code, const std::function<void(Inst&)>& f) {
   for (CodeRegion& r : code.regions)
     for (auto* list : {&r.prologue, &r.body, &r.epilogue})
@@ -139,6 +165,22 @@ TEST_CASE("adversary: pages that all waves load together") {
     add("half of the rows twice", ": ", all_of(InstKind::lds_read, "lds", [](Inst& i) {
           for (auto& e : i.access.elements) e[0] &= 3;
         }));
+  }
+  // The same positions, said as slots that the page has not: what lies there is another page's, or nobody's.
+  for (const int page : {4, 16, 32}) {
+    const std::string pages = ", pages of " + std::to_string(page);
+    all.push_back({"two halves" + pages, "", halves(page), sizes});
+    all.push_back({"the page before, behind its end" + pages, ": ", halves(page), sizes, [=](Code& code) {
+                     int loops = 0; // in the second one: in the first there is no page before
+                     for (CodeRegion& r : code.regions) {
+                       if (!r.is_loop || ++loops < 2) continue;
+                       for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+                         for (Inst& i : *list) {
+                           if (of(code, i, InstKind::load, "table")) i.access.origin[1] -= Sym(1);
+                           if (of(code, i, InstKind::load, "x")) i.access.origin[1] += Sym(page);
+                         }
+                     }
+                   }});
   }
   for (const Shared& how : {Shared{.page = 16}, Shared{.page = 32}}) {
     const std::string pages = ", pages of " + std::to_string(how.page);

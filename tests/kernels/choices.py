@@ -7,7 +7,7 @@
 For each shape that the journal has not yet, the cheapest first: what `inlay build KERNEL --m .. --json` chooses, and what `inlay tune` finds among
 the first N (--most) forms within three times the best bound. A line of the journal is one of the two for one shape, so that it can be interrupted,
 and made in parts. --write: the table of the page, from what the journal has of both. --table: the best form of each shape, a row
-a shape. A choice knows the table that its library was built with: for a statement about choosing alone it is made before the table.
+a shape. Rows of shapes that the journal does not have stay as they are. A choice knows the table that its library was built with: for a statement about choosing alone it is made before the table.
 
 Shapes are sizes of linear layers of models that people run, without anything else of the tables that they stand in:
   ROCm/aiter c786c7a42235d8e98d39f8cdd6b20e8e1b9a5dcf, aiter/configs/a8w8_gemm_model_config/ (Llama-3.1-70B-Instruct-TP8.csv,
@@ -117,9 +117,17 @@ def collect(inlay, journal, only, sample, most):
 def write(journal, page):
     found = read(journal)
     rows, losses = [], []
+    with open(page, encoding="utf-8") as f:
+        before = f.read()
+    begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
+    old = {tuple(c.strip() for c in line.split("|")[1:3]): line for line in before[begin:end].split("\n") if line.startswith("| ")}
     for case in shapes():
         choice, tuning = found.get((case, "chosen")), found.get((case, "tuned"))
         if not choice or not tuning or not choice["options"]:
+            stays = old.get((" ".join(x for x in case[:3] if x), "x".join(map(str, case[3]))))
+            if stays:
+                rows.append(stays)
+                losses.append(float(stays.split("|")[5].split("%")[0]))
             continue
         least = min(tuning["clocks"], choice["clocks"])
         losses.append(100 * (choice["clocks"] / least - 1))
@@ -131,9 +139,6 @@ def write(journal, page):
             "|---|---|--:|--:|--:|--:|--:|--:|---|"] + rows
     tail = f"\n{len(losses)} shapes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; {sum(x > 3 for x in losses)} above 3 %."
     print(tail)
-    with open(page, encoding="utf-8") as f:
-        before = f.read()
-    begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
     with open(page, "w", encoding="utf-8") as f:
         f.write(before[:begin] + "<!-- choices -->\n\n" + "\n".join(text) + "\n" + tail + "\n\n" + before[end:])
     return losses
@@ -141,10 +146,14 @@ def write(journal, page):
 
 def table(journal, file):
     found = read(journal)
+    with open(file, encoding="utf-8") as f:
+        old = {tuple(line.split("\t")[:4]): line.rstrip("\n") for line in f if not line.startswith("#")}
     lines = ["# kernel\tarch\tdtype\tsizes\tclocks\toptions: made by tests/kernels/choices.py"]
     for case in shapes():
         of_case = [found[case, what] for what in ("chosen", "tuned") if (case, what) in found and found[case, what]["options"]]
         if not case[2] or not of_case:
+            stays = old.get((*case[:3], "x".join(map(str, case[3]))))
+            lines += [stays] if stays else []
             continue
         best = min(of_case, key=lambda one: one["clocks"])
         words = " ".join(f"{k}={v}" for k, v in sorted(best["options"].items()))

@@ -148,7 +148,7 @@ Placed place_arguments(const Devices& devices, const Plan& plan, EmulatorDevice*
       out.buffers.push_back(std::move(b));
     }
   }
-  const auto kernel_arguments = visible_arguments(*plan.kernel);
+  const auto kernel_arguments = visible_arguments(*plan.kernel, count - plan.buffers);
   for (unsigned r = 0; r < plan.devices; ++r) {
     for (std::size_t i = 0; i < count; ++i) {
       const ArgumentSpec& s = plan.specs[r * count + i];
@@ -472,7 +472,7 @@ int exec(Session& session, const Options& asked) {
   plan.specs = in.specs;
   add_devices(session, o, in.buffers, plan);
   // Values and their number are checked before files are read into buffers and before anything is allocated.
-  const auto kernel_arguments = visible_arguments(*plan.kernel);
+  const auto kernel_arguments = visible_arguments(*plan.kernel, plan.count() - plan.buffers);
   for (unsigned r = 0; r < plan.devices; ++r) {
     std::vector<Argument> shapes;
     for (std::size_t i = 0; i < plan.count() - plan.buffers; ++i) {

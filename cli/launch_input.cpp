@@ -317,7 +317,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
     for (const auto& a : manifest->arguments) names.push_back(a.name);
     defaults = defaults_of(*manifest, plan->sizes, std::filesystem::path(o.file).parent_path());
   } else {
-    for (const auto& a : visible_arguments(kernel)) names.push_back(a.name);
+    for (const auto& a : visible_arguments(kernel, o.arguments.size())) names.push_back(a.name);
     defaults.resize(names.size());
   }
   if (source.forms) {

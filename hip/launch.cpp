@@ -100,7 +100,7 @@ std::string dump(const Function& k, const runtime::LaunchGeometry& g,
             launch::Formula(std::to_string(g.grid.z))};
   m.block = {g.block.x, g.block.y, g.block.z};
   m.lds = g.dynamic_lds;
-  const auto arguments = runtime::visible_arguments(k.kernel);
+  const auto arguments = runtime::declared_arguments(k.kernel);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     launch::Argument a;
     a.name = arguments[i].label();
@@ -188,7 +188,7 @@ std::string stress(runtime::EmulatorDevice& d, runtime::Function f, const runtim
 
 std::vector<std::uint8_t> segment_of(const Function& f, const runtime::LaunchGeometry& geometry,
                                      void** values, void** extra) {
-  const auto visible = runtime::visible_arguments(f.kernel);
+  const auto declared = runtime::declared_arguments(f.kernel);
   std::vector<runtime::Argument> arguments;
   const auto add = [&](const std::uint8_t* p, const runtime::KernelArgument& a) {
     arguments.push_back({"argument " + std::to_string(arguments.size()), {p, p + a.size}, a.pointer()});
@@ -207,7 +207,7 @@ std::vector<std::uint8_t> segment_of(const Function& f, const runtime::LaunchGeo
     }
   }
   if (values != nullptr) {
-    for (const auto& a : visible) {
+    for (const auto& a : declared) {
       if (values[arguments.size()] == nullptr)
         throw HipError(invalid_value,
                        "argument " + std::to_string(arguments.size()) + " of " + f.kernel.name + " is NULL");
@@ -216,8 +216,8 @@ std::vector<std::uint8_t> segment_of(const Function& f, const runtime::LaunchGeo
     return runtime::pack_arguments(f.kernel, arguments, geometry);
   }
   if (buffer == nullptr) {
-    if (!visible.empty())
-      throw HipError(invalid_value, f.kernel.name + " takes " + std::to_string(visible.size()) +
+    if (!declared.empty())
+      throw HipError(invalid_value, f.kernel.name + " takes " + std::to_string(declared.size()) +
                                         " arguments, none were given");
     return runtime::pack_arguments(f.kernel, arguments, geometry);
   }
@@ -228,7 +228,7 @@ std::vector<std::uint8_t> segment_of(const Function& f, const runtime::LaunchGeo
   std::size_t own = bytes;
   for (const auto& a : f.kernel.arguments)
     if (a.hidden()) own = std::min<std::size_t>(own, a.offset);
-  for (const auto& a : visible) {
+  for (const auto& a : declared) {
     if (a.offset + a.size > whole.size())
       throw HipError(invalid_value, f.kernel.name + ": the buffer of arguments is too short");
     add(whole.data() + a.offset, a);
@@ -251,7 +251,7 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
   Contents before;
   {
     const auto lock = api_lock();
-    points = pointers(runtime::visible_arguments(f.kernel), segment);
+    points = pointers(runtime::declared_arguments(f.kernel), segment);
     ranges = runtime::argument_ranges(f.kernel, segment, [](std::uint64_t at) {
       const auto* m = find_memory(at);
       return m == nullptr ? std::pair<std::uint64_t, std::uint64_t>() : std::pair{m->first, m->second.bytes};

@@ -29,20 +29,18 @@ bool named_pad(const KernelArgument& a) {
 }
 
 /// Hand-written kernels without names that give every argument a 16-byte slot declare the rest of the slot as
-/// values.
+/// values. What is longer than 8 bytes is a structure, and what the runtime fills in is a compiler's: neither is in slots.
 bool slotted(const Kernel& k) {
-  const auto visible =
-      std::count_if(k.arguments.begin(), k.arguments.end(), [](const auto& a) { return !a.hidden(); });
-  return visible >= 4 &&
+  return k.arguments.size() >= 4 &&
          std::all_of(k.arguments.begin(), k.arguments.end(),
                      [](const KernelArgument& a) {
-                       return a.hidden() || (a.name.empty() &&
-                                             (a.offset % 16 == 0 || (a.kind == "by_value" && a.size <= 8)));
+                       return !a.hidden() && a.name.empty() && a.size <= 8 &&
+                              (a.offset % 16 == 0 || a.kind == "by_value");
                      }) &&
          std::none_of(k.arguments.begin(), k.arguments.end(),
                       [&](const KernelArgument& a) {
                         // Two values of 8 bytes side by side are two arguments: padding of a value's slot comes in words.
-                        return !a.hidden() && a.offset % 16 == 8 && a.size == 8 &&
+                        return a.offset % 16 == 8 && a.size == 8 &&
                                std::any_of(k.arguments.begin(), k.arguments.end(),
                                            [&](const KernelArgument& b) {
                                              return b.offset + 8 == a.offset && !b.pointer() && b.size == 8;
@@ -50,7 +48,7 @@ bool slotted(const Kernel& k) {
                       }) &&
          std::all_of(k.arguments.begin(), k.arguments.end(), [&](const KernelArgument& a) {
            // Every slot is filled to its end: something begins at the next multiple of 4 or 8 within it.
-           return a.hidden() || a.offset % 16 + a.size >= 16 ||
+           return a.offset % 16 + a.size >= 16 ||
                   std::any_of(k.arguments.begin(), k.arguments.end(), [&](const KernelArgument& b) {
                     return b.offset == a.offset + a.size && b.offset % 16 != 0;
                   });
@@ -94,6 +92,17 @@ std::vector<KernelArgument> visible_arguments(const Kernel& kernel) {
   return result;
 }
 
+std::vector<KernelArgument> declared_arguments(const Kernel& kernel) {
+  std::vector<KernelArgument> result = kernel.arguments;
+  std::erase_if(result, [](const KernelArgument& a) { return a.hidden(); });
+  return result;
+}
+
+std::vector<KernelArgument> visible_arguments(const Kernel& kernel, std::size_t given) {
+  auto all = declared_arguments(kernel);
+  return all.size() == given ? all : visible_arguments(kernel);
+}
+
 std::string signature(const Kernel& kernel) {
   if (!kernel.has_metadata)
     return "(no metadata: " + std::to_string(kernel.kernarg_bytes) + " bytes of arguments)";
@@ -124,10 +133,15 @@ std::vector<std::uint8_t> pack_arguments(const Kernel& kernel, std::span<const A
       throw ArgumentError(whose + std::to_string(segment.size()) + " bytes were given" + expected);
     return segment;
   }
-  const auto wanted = visible_arguments(kernel);
+  const auto wanted = visible_arguments(kernel, arguments.size());
+  const std::size_t declared = declared_arguments(kernel).size();
   if (arguments.size() != wanted.size())
     throw ArgumentError(whose + std::to_string(arguments.size()) + " were given, " +
-                        std::to_string(wanted.size()) + " are needed" + expected);
+                        std::to_string(wanted.size()) + " are needed" +
+                        (declared == wanted.size()
+                             ? ""
+                             : ", or " + std::to_string(declared) + " with what else it declares") +
+                        expected);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& a = arguments[i];
     const auto& w = wanted[i];

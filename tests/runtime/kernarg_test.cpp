@@ -95,6 +95,39 @@ TEST_CASE("padding words of hand-written kernels are not asked for") {
                         20)) == "(4 bytes, 4 bytes, 4 bytes, 4 bytes, 4 bytes)");
 }
 
+TEST_CASE("a compiler's kernel without names is not one of 16-byte slots") {
+  // f(float*, int, int, struct of 16 bytes, float*, int, int): a structure is in no slot.
+  CHECK(signature(kernel_with({argument(0, 8, "global_buffer"), argument(8, 4, "by_value"),
+                               argument(12, 4, "by_value"), argument(16, 16, "by_value"),
+                               argument(32, 8, "global_buffer"), argument(40, 4, "by_value"),
+                               argument(44, 4, "by_value")},
+                              48)) == "(ptr, 4 bytes, 4 bytes, 16 bytes, ptr, 4 bytes, 4 bytes)");
+  const nlohmann::json twice = {argument(0, 8, "global_buffer"), argument(8, 4, "by_value"),
+                                argument(12, 4, "by_value"),     argument(16, 8, "global_buffer"),
+                                argument(24, 4, "by_value"),     argument(28, 4, "by_value")};
+  // What the runtime fills in is a compiler's.
+  nlohmann::json hidden = twice;
+  hidden.push_back(argument(32, 4, "hidden_block_count_x"));
+  CHECK(signature(kernel_with(hidden, 36)) == "(ptr, 4 bytes, 4 bytes, ptr, 4 bytes, 4 bytes)");
+  // Otherwise it is declared as two padded slots are; as many as are given tell.
+  const auto k = kernel_with(twice, 32);
+  CHECK(declared_arguments(k).size() == 6);
+  CHECK(visible_arguments(k, 6).size() == 6);
+  CHECK(visible_arguments(k, 2).size() == 2);
+  const auto b = pack_arguments(k,
+                                std::vector{Argument::pointer(0x11), Argument::i32(2), Argument::i32(3),
+                                            Argument::pointer(0x44), Argument::i32(5), Argument::i32(6)},
+                                {});
+  CHECK(b.size() == 32);
+  CHECK((at<std::uint64_t>(b, 0) == 0x11 && at<std::int32_t>(b, 8) == 2 && at<std::int32_t>(b, 12) == 3));
+  CHECK((at<std::uint64_t>(b, 16) == 0x44 && at<std::int32_t>(b, 24) == 5 && at<std::int32_t>(b, 28) == 6));
+  const auto slots = pack_arguments(k, std::vector{Argument::pointer(0x11), Argument::pointer(0x44)}, {});
+  CHECK((at<std::uint64_t>(slots, 0) == 0x11 && at<std::uint64_t>(slots, 8) == 0));
+  CHECK(at<std::uint64_t>(slots, 16) == 0x44);
+  CHECK(says(why(k, {Argument::pointer(1), Argument::i32(7), Argument::i32(7)}),
+             "3 were given, 2 are needed, or 6 with what else it declares"));
+}
+
 TEST_CASE("wrong number, size and kind name the signature") {
   const auto k = kernel_with({argument(0, 8, "global_buffer", "x"), argument(8, 4, "by_value", "n")}, 16);
   CHECK(says(why(k, {Argument::pointer(1)}),

@@ -43,8 +43,15 @@ public:
 /// 16, in a segment whose every other argument is).
 [[nodiscard]] std::vector<KernelArgument> visible_arguments(const Kernel& kernel);
 
+/// All that are not hidden, padding words too: what a launch by values passes one by one (HIP's `kernelParams`).
+[[nodiscard]] std::vector<KernelArgument> declared_arguments(const Kernel& kernel);
+
+/// Those that `given` of them are: where a kernel without names has as many, all that it declares. A compiler's (ptr, int, int) twice
+/// and pointers in 16-byte slots, padded by words, are declared alike; only the number of what is given tells them apart.
+[[nodiscard]] std::vector<KernelArgument> visible_arguments(const Kernel& kernel, std::size_t given);
+
 /// The bytes of the whole argument segment of `kernel`, padding zero.
-/// Requires: as many arguments as `visible_arguments(kernel)`, each of its size.
+/// Requires: as many arguments as `visible_arguments(kernel)`, or as `declared_arguments(kernel)`, each of its size.
 /// Errors: ArgumentError naming the argument and the signature.
 /// A kernel without metadata takes its arguments packed one after the other, each naturally aligned.
 [[nodiscard]] std::vector<std::uint8_t>

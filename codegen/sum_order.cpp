@@ -186,6 +186,10 @@ void along_rows(std::vector<OrderClaim>& out, const Program& p, Trees& trees, Sy
     if (auto unclear = judge.not_followed(claim)) return *unclear;
     if (const Cause* c = judge.first([](const Cause& x) { return x.what == Cause::What::rows; }))
       return undecided(claim, c->text, c->op, c->where);
+    if (const Tensor* t = trees.rows_overlap())
+      return undecided(claim,
+                       "rows of " + t->name + " may share elements: its place is " + to_string(t->place), -1,
+                       p.where());
     for (const auto& [tensor, s] : trees.stored)
       if (s.foreign)
         return undecided(claim, "a row of " + p.tensor(tensor).name + " may depend on other rows", s.at->op,

@@ -172,6 +172,46 @@ void Trees::put_row(int tensor, std::size_t axis, Sym at, AtomId c) {
   have->second.other = have->second.other || r.other || !(as == have->second.at);
 }
 
+namespace {
+/// Whether the modes can be put in an order in which each steps over all that those before it reach: then no two coordinates have one
+/// place.
+bool steps_over(std::vector<SymLayout::Mode> rest, Sym reach) {
+  if (rest.empty()) return true;
+  for (std::size_t k = 0; k < rest.size(); ++k) {
+    const SymLayout::Mode m = rest[k];
+    const Interval beyond = interval(m.stride.scale - Sym(1) - reach);
+    if (!beyond.lower || *beyond.lower < Int(0)) continue;
+    std::vector<SymLayout::Mode> others = rest;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+    if (steps_over(std::move(others), reach + (m.extent - Sym(1)) * m.stride.scale)) return true;
+  }
+  return false;
+}
+} // namespace
+
+const Tensor* Trees::rows_overlap() const {
+  for (const auto& [at, r] : row_axes_) {
+    const Tensor& t = p_.tensor(at.first);
+    if (t.output || r.other || t.space != Space::global) continue;
+    const SymLayout& place = t.place.inner();
+    const SymLayout rows = t.shape.size() == 1 ? place : place.mode(at.second);
+    using Mode = SymLayout::Mode;
+    const auto alone = [](const Mode& m) { return m.extent == Sym(1); };
+    const auto still = [](const Mode& m) { return m.stride.scale == Sym(0); };
+    if (std::all_of(rows.modes().begin(), rows.modes().end(),
+                    [&](const Mode& m) { return alone(m) || still(m); }))
+      continue;
+    std::vector<Mode> moving; // coordinates along which nothing moves are one element of the row
+    for (const Mode& m : place.modes())
+      if (!alone(m) && !still(m)) moving.push_back(m);
+    if (std::any_of(rows.modes().begin(), rows.modes().end(),
+                    [&](const Mode& m) { return still(m) && !alone(m); }) ||
+        !steps_over(std::move(moving), Sym(0)))
+      return &t;
+  }
+  return nullptr;
+}
+
 std::optional<Sym> Trees::only_row() {
   if (only_row_) return *only_row_;
   std::optional<Sym> out;

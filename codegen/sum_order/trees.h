@@ -103,6 +103,8 @@ public:
   [[nodiscard]] std::optional<std::size_t> row_axis(const Tensor& t) const;
   /// Whether a number of the workgroup is the entry of the row that it has.
   [[nodiscard]] bool of_own_row(AtomId uniform);
+  /// An input two rows of which may share elements, as those of (m,n):(1,1) do; not one whose rows are all the same elements.
+  [[nodiscard]] const Tensor* rows_overlap() const;
   [[nodiscard]] std::string text(int id) const { return describe(id, 0); }
 
 private:

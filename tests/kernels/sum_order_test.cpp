@@ -323,6 +323,52 @@ TEST_CASE("sums of programs of one's own") {
   CHECK_THAT(text(orders(columns(Way::adds, 2))), Contains("undecided  deterministic: parts of y"));
 }
 
+TEST_CASE("rows of an input that share elements are not a row's own") {
+  // y(i) = sum over j of x(i,j), whose place is given.
+  const auto of = [](const std::function<SymLayout(Sym, Sym)>& place) {
+    Program k("rows", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 256});
+    const Tensor y = k.output("y", Element::f32, {m}), x = k.input("x", Element::f32, {m, n}, place(m, n));
+    k.computes(y, [&](const auto& at) { return k.sum(n, [&](Sym j) { return k(x, {at[0], j}); }); });
+    const Sym row = k.workgroups(0, m, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, tv, {64, 1});
+    k.loop(n, 1, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(x, {64, 1}, {row, t}), tv, 1);
+      k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(sum, k.tile(y, {64}, {row}), 1);
+    return k;
+  };
+  const auto strides = [](Sym m, Sym n, Sym of_row, Sym of_column) {
+    TupleBuilder<BasicMode<Sym>> b;
+    const std::size_t all = b.open();
+    b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(of_row)});
+    b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(of_column)});
+    b.close(all, 2);
+    return SymLayout(std::move(b).finish());
+  };
+  const std::string proved =
+      "deterministic proved, batch-invariant (m) proved, position-invariant (m) proved, "
+      "split-invariant proved";
+  CHECK(verdicts(of([&](Sym m, Sym n) { return strides(m, n, n, Sym(1)); })) == proved);
+  CHECK(verdicts(of([&](Sym m, Sym n) { return strides(m, n, n + Sym(3), Sym(1)); })) == proved);
+  CHECK(verdicts(of([&](Sym m, Sym n) { return strides(m, n, Sym(1), m); })) == proved);
+  CHECK(verdicts(of([&](Sym m, Sym n) { return strides(m, n, Sym(0), Sym(1)); })) ==
+        proved); // one row for all
+  for (const auto& place : std::vector<std::function<SymLayout(Sym, Sym)>>{
+           [&](Sym m, Sym n) { return strides(m, n, Sym(1), Sym(1)); },
+           [&](Sym m, Sym n) { return strides(m, n, n - Sym(1), Sym(1)); },
+           [&](Sym m, Sym n) { return strides(m, n, Sym(1), m - Sym(1)); }}) {
+    const SumOrders o = orders(of(place));
+    INFO(text(o));
+    CHECK(o.find("deterministic")->verdict == Verdict::proved);
+    CHECK(o.find("batch-invariant")->verdict == Verdict::undecided);
+    CHECK(o.find("position-invariant")->verdict == Verdict::undecided);
+    CHECK_THAT(o.find("batch-invariant")->reason, Contains("rows of x may share elements"));
+  }
+}
+
 TEST_CASE("which of two orders a row has is not left to who comes first") {
   // y = x, by one path in another way; a ticket of the rows says which, once in one branch, once in two.
   for (const bool two : {false, true}) {

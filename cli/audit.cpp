@@ -157,6 +157,7 @@ int audit(Session& session, const AuditOptions& o) {
   std::string line;
   if (!in || !std::getline(in, line))
     throw std::runtime_error("cannot read '" + o.table + "', or it is empty");
+  if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3); // spreadsheets write a byte order mark
   const Columns columns(fields_of(line));
   std::size_t files = 0, unread = 0, rows = 0, timed = 0;
   const std::string usual(o.arch.empty() ? machine::usual_target : machine::Target::named(o.arch).name);

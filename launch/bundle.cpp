@@ -57,8 +57,9 @@ Bundle::Bundle(std::vector<Entry> entries) : entries_(std::move(entries)) {
   for (std::size_t i = 0; i < entries_.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (entries_[i].kernel() == entries_[j].kernel() && entries_[i].arch() == entries_[j].arch())
-        throw LaunchError("bundle: two kernels are " + entries_[i].kernel() + " for " + entries_[i].arch(),
-                          "inlay build KERNEL --name NAME gives one another name");
+        throw LaunchError(
+            "bundle: two kernels are " + entries_[i].kernel() + " for " + entries_[i].arch(),
+            "a bundle finds a kernel by its name and processor: one of the two in another bundle");
 }
 
 Bundle Bundle::parse(const std::vector<std::uint8_t>& bytes, const std::string& whose) {

@@ -271,8 +271,12 @@ inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out
           "device 'hip': this process has opened the emulator, and its libamdhip64 is no GPU's\n  hint   "
           "\"emulator\"; the GPU in a process of its own",
           INLAY_DEVICE);
-    if (emulator && device->hip.share(text == "emulator" ? nullptr : text.c_str() + 9) != 0)
-      throw Refused("device '" + text + "': " + device->hip.error(), INLAY_DEVICE);
+    if (emulator && device->hip.share(text == "emulator" ? nullptr : text.c_str() + 9) != 0) {
+      std::string why = device->hip.error(); // begins with the function, which the caller has not called
+      if (const std::string function = "inlay_hip_share: "; why.starts_with(function))
+        why.erase(0, function.size());
+      throw Refused("device '" + text + "': " + why, INLAY_DEVICE);
+    }
     if (device->hip.fail != nullptr) device->check(device->hip.fail(1), "inlay_hip_fail_on_finding");
     device->check(device->hip.hipInit(0), "hipInit");
     int count = 0;

@@ -166,6 +166,8 @@ Manifest Manifest::parse(const std::string& json, const std::string& whose) {
               g.get<std::int64_t>("most", INT32_MAX), g.get<std::int64_t>("multiple", 1), std::nullopt};
     if (g.has("value")) size.value = g.get<std::int64_t>("value");
     if (size.multiple < 1) g.fail("multiple", "is below 1");
+    if (std::any_of(m.sizes.begin(), m.sizes.end(), [&](const Size& z) { return z.name == size.name; }))
+      g.fail("name", "is '" + size.name + "', as another size's");
     g.done();
     m.sizes.push_back(std::move(size));
   });
@@ -302,6 +304,11 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
     p.grid = {0, 0, 0};
     return p;
   }
+  for (const Argument& a : arguments)
+    if (a.kind == Argument::Kind::buffer)
+      if (const std::int64_t bytes = a.bytes(p.sizes); bytes < 0)
+        throw LaunchError(kernel + ": the buffer " + a.name + " has " + std::to_string(bytes) + " bytes",
+                          "\"bytes\" is " + a.bytes.text() + ", which no launch may make negative");
   for (const Limit& l : limits)
     if (l.formula(p.sizes) > l.most)
       throw LaunchError(kernel + ": more than " + std::to_string(l.most) + " " + l.what,

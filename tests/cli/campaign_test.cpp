@@ -141,6 +141,12 @@ TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again
   // Kernels that are not there.
   const Ran code = inlay_command({"audit", table, "--code", f.path, "--json"});
   CHECK(nlohmann::json::parse(code.out)["counts"]["kernel is not there"] == 1);
+  const auto of = [](const std::string& file) {
+    return nlohmann::json::parse(inlay_command({"audit", file, "--json"}).out)["findings"];
+  };
+  CHECK(of(f.write("marked", "\xef\xbb\xbf"
+                             "M,N,K,us,tflops,cu_num,dtype\n4096,4096,4096,1,137439,256,torch.bfloat16\n")) ==
+        of(f.write("plain", "M,N,K,us,tflops,cu_num,dtype\n4096,4096,4096,1,137439,256,torch.bfloat16\n")));
   CHECK_THAT(inlay_command({"audit", f.write("t", "a,b\n1,2\n")}).err, Contains("no column 'm'"));
   CHECK(inlay_command({"audit", f.path / "none"}).exit == 2);
 }

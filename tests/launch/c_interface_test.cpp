@@ -268,6 +268,7 @@ TEST_CASE("C interface: one emulated processor a process, by all its names") {
     INFO(name);
     CHECK(inlay_device_open(name, 0, &other) == INLAY_DEVICE);
     CHECK(says(inlay_error(), why));
+    CHECK_FALSE(says(inlay_error(), "inlay_hip")); // which the caller has not called
     runs();
   }
   // What is wrong with a call is said, not tried.

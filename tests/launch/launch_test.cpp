@@ -193,6 +193,18 @@ TEST_CASE("manifests: the launch for some sizes, and what is refused") {
   CHECK(says(refusal([&] { (void)wide.plan({{"n", INT32_MAX}}); }), "along axis x"));
   wide.grid[0] = Formula("n - 1");
   CHECK(says(refusal([&] { (void)wide.plan({{"n", 1}}); }), "0 workgroups"));
+  // Fewer bytes than none are no buffer's, an input's either; two sizes of one name are two answers to one question.
+  Manifest negative = m;
+  negative.arguments[1].bytes = Formula("2*m - 129");
+  CHECK_NOTHROW(negative.plan({{"n", 1}, {"m", 68}}));
+  CHECK(says(refusal([&] {
+               (void)negative.plan({{"n", 1}});
+             }),
+             "the buffer x has -1 bytes\n  hint   \"bytes\" is 2*m - 129"));
+  Manifest twice = m;
+  twice.sizes.push_back(twice.sizes[0]);
+  CHECK(says(refusal([&] { (void)Manifest::parse(twice.text()); }),
+             "sizes[2], field \"name\": is '" + twice.sizes[0].name + "', as another size's"));
   // Outputs lie apart from everything else: y is 256 bytes, x 128, for m = 64, n = 1.
   const auto q = m.plan({{"n", 1}});
   CHECK_NOTHROW(m.check_apart({1000, 1256, 0, 0}, q.sizes));

@@ -242,7 +242,15 @@ int validate(Session& session, const Options& given) {
       const auto program =
           runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
       std::size_t shown = 0;
-      auto results = kernels::validate::check_claims(r, program, *k, *claims);
+      kernels::validate::ClaimOptions how; // what the order has left of the budget, where one is given
+      if (o.budget.value_or(0) != 0) how.budget = options.budget > taken ? options.budget - taken : 1;
+      how.progress = [&, of_order = taken](std::uint64_t steps) {
+        bar.show(static_cast<double>(of_order + steps) /
+                     static_cast<double>(options.budget != 0 ? options.budget : 20'000'000),
+                 std::to_string((of_order + steps) / 1000) + " thousand steps");
+      };
+      auto results = kernels::validate::check_claims(r, program, *k, *claims, how);
+      bar.erase();
       if (!claims->values.empty()) {
         kernels::validate::ValueOptions at;
         if (!o.block.empty()) at.block = {options.block.x, options.block.y, options.block.z};

@@ -1,6 +1,8 @@
 // Addresses of machine code against claims: terms become formulas in integers, the prover decides.
 #include <inlay/validate/claims.h>
 
+#include "steps.h"
+
 #include <inlay/runtime/kernarg.h>
 #include <inlay/runtime/symbolic/quotient.h>
 #include <inlay/runtime/symbolic/witness.h>
@@ -75,9 +77,9 @@ bool is_name(std::string_view text) { return names(text) == std::set<std::string
 class Checker {
 public:
   Checker(const OrderReport& report, const runtime::isa::Program& program, const runtime::Kernel& kernel,
-          const Claims& claims)
+          const Claims& claims, const ClaimOptions& options)
       : report_(report), t_(*report.terms), program_(program), claims_(claims),
-        quotients_(t_, program, report.rounds_to_nearest) {
+        steps_(options.budget, options.progress), quotients_(t_, program, report.rounds_to_nearest) {
     facts_ = claims.where;
     buffers_ = claims.buffers;
     // Arguments that a kernel reads by an index of its own; those at constant places are not recorded.
@@ -166,6 +168,7 @@ private:
   Terms& t_;
   const runtime::isa::Program& program_;
   const Claims& claims_;
+  Steps steps_;
   runtime::symbolic::Quotients quotients_;
   std::vector<std::string> facts_;
   std::vector<BufferClaim> buffers_;
@@ -222,8 +225,12 @@ solver::Verdict Checker::ask(bool within, const std::string& a, const std::strin
   options.solver_steps = 400'000;
   options.enumeration_limit = 1 << 12;
   options.refuter_assignments = 200;
+  options.certificates = false; // nobody reads them, and those of long conditions take longer than the proof
   const auto decided = [&](const std::vector<std::string>& given) {
     solver::Verdict v;
+    std::size_t length = left.size() + b.size();
+    for (const std::string& f : given) length += f.size();
+    steps_.take(Steps::question + length);
     try {
       v = within ? solver::prove_within(solver::Subject(left, "1"), b, given, options)
                  : solver::prove_equal(solver::Subject(left, "1"),
@@ -232,6 +239,7 @@ solver::Verdict Checker::ask(bool within, const std::string& a, const std::strin
     } catch (const std::exception& e) {
       v.obligations.push_back(e.what());
     }
+    if (v.outcome == Outcome::unknown) steps_.take(Steps::left_open);
     return v;
   };
   solver::Verdict v = decided(facts);
@@ -784,11 +792,30 @@ std::vector<ClaimResult> Checker::run() {
   for (const AccessRecord& a : report_.accesses)
     if (!a.lds) sites[a.instruction].push_back(&a);
   std::vector<ClaimResult> out;
+  const auto within_budget = [&](ClaimResult undecided, const auto& judge) {
+    try {
+      out.push_back(judge());
+    } catch (const NotFollowed& n) {
+      undecided.message = n.why;
+      out.push_back(std::move(undecided));
+    }
+  };
+  const auto open = [&](std::string claim, std::uint64_t address, std::optional<std::size_t> at) {
+    ClaimResult r;
+    r.claim = std::move(claim);
+    r.address = address;
+    if (at) r.instruction = program_.instructions[*at].text;
+    return r;
+  };
   if (!claims_.buffers.empty())
-    for (const auto& [site, records] : sites) out.push_back(inside(site, records));
+    for (const auto& [site, records] : sites)
+      within_budget(open("inside", program_.instructions[site].address, site),
+                    [&, of = site, &all = records] { return inside(of, all); });
   for (const AccessClaim& c : claims_.accesses) {
     const auto at = program_.index_of(c.address);
-    out.push_back(matches(c, at && sites.contains(*at) ? sites[*at] : std::vector<const AccessRecord*>{}));
+    within_budget(open("access " + c.argument, c.address, at), [&] {
+      return matches(c, at && sites.contains(*at) ? sites[*at] : std::vector<const AccessRecord*>{});
+    });
   }
   return out;
 }
@@ -990,9 +1017,10 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
 }
 
 std::vector<ClaimResult> check_claims(const OrderReport& report, const runtime::isa::Program& program,
-                                      const runtime::Kernel& kernel, const Claims& claims) {
+                                      const runtime::Kernel& kernel, const Claims& claims,
+                                      const ClaimOptions& options) {
   check_names(kernel, claims);
-  return Checker(report, program, kernel, claims).run();
+  return Checker(report, program, kernel, claims, options).run();
 }
 
 } // namespace inlay::kernels::validate

@@ -38,6 +38,7 @@
 #include <inlay/runtime/symbolic/order.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,9 +99,16 @@ struct ClaimResult {
 /// Errors: std::invalid_argument with the kernel's arguments when a claim names what is none of them.
 void check_names(const runtime::Kernel& kernel, const Claims& claims);
 
+struct ClaimOptions {
+  std::uint64_t budget =
+      0; ///< steps of about a microsecond: what is not decided by then is undecided; 0: as many as it takes
+  std::function<void(std::uint64_t)> progress{}; ///< hears of the steps
+};
+
 /// One result an instruction and claim. Requires: `report` was made with addresses. Errors: as `check_names`.
 [[nodiscard]] std::vector<ClaimResult> check_claims(const runtime::symbolic::OrderReport& report,
                                                     const runtime::isa::Program& program,
-                                                    const runtime::Kernel& kernel, const Claims& claims);
+                                                    const runtime::Kernel& kernel, const Claims& claims,
+                                                    const ClaimOptions& options = {});
 
 } // namespace inlay::kernels::validate

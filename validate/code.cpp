@@ -1450,6 +1450,10 @@ void Sides::explore(Path start, Abstract* a) {
     if (a != nullptr) {
       // Around once more: the same places of the code, one period on.
       if (a->runs.empty()) continue;
+      if (!path.flow.same_scratch(*a->begin)) {
+        missing("a loop that changes what is spilled to scratch");
+        continue;
+      }
       const CodeRun::State& state = after(*a, a->period);
       // What the branch back has checked holds at the head one period later, if it did at first.
       const AtomId u_atom = *a->u.as_atom();
@@ -2255,6 +2259,11 @@ void Sides::judge() {
   try_to([&] { guards(); });
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
+  if (kernel_.descriptor.private_segment_buffer && kernel_.descriptor.scratch_bytes != 0) {
+    missing(std::to_string(kernel_.descriptor.scratch_bytes) +
+            " bytes a work-item are spilled to scratch by a buffer, which is not followed");
+    return;
+  }
   const auto of_order = reasons_;
   const unsigned first = std::min(options_.first_runs, options_.refuter_runs);
   try_to([&] { concrete(0, first); });

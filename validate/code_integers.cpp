@@ -1,8 +1,8 @@
 // Integers modulo 2^32 in maps of a Code.
 //
 // An integer is a formula that is congruent to it, as a word of the machine has one (formulas.h): sizes and positions are symbols, and so is
-// an element of memory and a number that was truncated, each by the number of the field that stands for it. What has no formula
-// (shifts, bits) is not followed. Where sizes are numbers, integers are, too.
+// an element of memory and a number that was truncated, each by the number of the field that stands for it. What bits, shifts and high
+// halves of products make of these is a symbol for itself (Formulas::operation). Where sizes are numbers, integers are, too.
 #include "code_run.h"
 #include "expression_values.h"
 #include "values_of_words.h"
@@ -48,26 +48,68 @@ Sym CodeRun::integer(const MapAt& m, Expr e) {
     return all;
   }
   case Fn::word_sub: return integer(m, argument(e, 0)) - integer(m, argument(e, 1));
+  case Fn::word_shl: {
+    const Expr of = argument(e, 0), by = argument(e, 1);
+    const ExprNode& down = of.node(); // and back again: without the low bits
+    if ((down.fn == Fn::word_shr || down.fn == Fn::word_sar) && by.node().fn == Fn::integer &&
+        argument(of, 1).node().fn == Fn::integer && argument(of, 1).node().value == by.node().value)
+      return operation(TermKind::bit_and, integer(m, argument(of, 0)),
+                       -Sym(std::int64_t{1} << (static_cast<unsigned>(by.node().value) & 31)));
+    return operation(TermKind::shift_left, integer(m, of), integer(m, by));
+  }
+  case Fn::word_and:
+  case Fn::word_or:
+  case Fn::word_xor:
+  case Fn::word_shr:
+  case Fn::word_sar:
+  case Fn::word_mul_hi:
+    return operation(n.fn == Fn::word_and   ? TermKind::bit_and
+                     : n.fn == Fn::word_or  ? TermKind::bit_or
+                     : n.fn == Fn::word_xor ? TermKind::bit_xor
+                     : n.fn == Fn::word_shr ? TermKind::shift_right
+                     : n.fn == Fn::word_sar ? TermKind::shift_right_signed
+                                            : TermKind::multiply_high_unsigned,
+                     integer(m, argument(e, 0)), integer(m, argument(e, 1)));
+  case Fn::choose: {
+    const Formulas::Condition c = condition(m, argument(e, 0));
+    if (c.never) return integer(m, argument(e, 2));
+    const Sym otherwise = integer(m, argument(e, 2));
+    Sym s = integer(m, argument(e, 1));
+    for (const Sym& d : c.all) s = select(less_equal(Sym(0), d), s, otherwise);
+    return s;
+  }
   default: not_followed();
   }
+}
+
+Sym CodeRun::operation(TermKind kind, Sym a, Sym b) {
+  const auto s = formulas->operation(kind, a, b);
+  if (!s) not_followed();
+  return *s;
 }
 
 Number CodeRun::signed_value(const MapAt& m, Expr e) {
   if (e.node().fn == Fn::choose)
     return choose(truth(m, argument(e, 0)), signed_value(m, argument(e, 1)), signed_value(m, argument(e, 2)));
-  Sym s = integer(m, e);
-  if (!formulas->as_signed(s)) s = Formulas::reduced(s);
-  if (const auto at = integers_.find(s); at != integers_.end()) return at->second;
-  return number_of(s);
+  const Sym s = integer(m, e);
+  if (const auto at = integers_.find(Formulas::reduced(s)); at != integers_.end()) return at->second;
+  return number_of(formulas->as_signed(s) ? s : operation(TermKind::shift_right_signed, s, Sym(0)));
 }
 
-Number CodeRun::truth(const MapAt& m, Expr e) {
+Formulas::Condition CodeRun::condition(const MapAt& m, Expr e) {
   const ExprNode& n = e.node();
   const bool is_signed = n.fn == Fn::word_less_signed, is_equality = n.fn == Fn::word_equal;
-  if (!is_signed && !is_equality && n.fn != Fn::word_less) not_followed();
+  if (!is_signed && !is_equality && n.fn != Fn::word_less) { // not 0
+    const auto s = formulas->as_unsigned(integer(m, e));
+    if (!s) not_followed();
+    Formulas::Condition c;
+    Formulas::require(c, *s - Sym(1));
+    return formulas->canonical(c);
+  }
   const auto side = [&](std::size_t k) {
     const Sym s = integer(m, argument(e, k));
-    const auto in = is_signed ? formulas->as_signed(s) : formulas->as_unsigned(s);
+    const auto in =
+        is_signed ? formulas->as_signed(s) : formulas->operation(TermKind::bit_and, s, Sym(0xffffffffLL));
     if (!in) not_followed();
     return *in;
   };
@@ -79,7 +121,11 @@ Number CodeRun::truth(const MapAt& m, Expr e) {
   } else {
     Formulas::require(c, b - a - Sym(1));
   }
-  c = formulas->canonical(c);
+  return formulas->canonical(c);
+}
+
+Number CodeRun::truth(const MapAt& m, Expr e) {
+  const Formulas::Condition c = condition(m, e);
   for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
   return ValuesOfWords::of(c);
 }

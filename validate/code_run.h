@@ -196,6 +196,9 @@ private:
   Sym integer(const MapAt& at, codegen::Expr e);
   /// As a number with a sign.
   Number signed_value(const MapAt& at, codegen::Expr e);
+  Sym operation(TermKind kind, Sym a, Sym b);
+  /// That it is not 0.
+  Formulas::Condition condition(const MapAt& at, codegen::Expr e);
   /// 1 where it is not 0, else 0.
   Number truth(const MapAt& at, codegen::Expr e);
   /// In [0, 2^32), or of another expression its value; NaN where that is not sure.

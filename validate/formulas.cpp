@@ -1,5 +1,7 @@
 #include "formulas.h"
 
+#include "values.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 #include <inlay/solver/prover.h>
@@ -123,13 +125,28 @@ Sym Formulas::settled(Sym s) const {
   return s;
 }
 
+namespace {
+/// Whether a sum has an element of memory once, beside something else: it is whatever it is, so that the sum is not in range.
+bool spreads(Sym s) {
+  for (const Term& t : s.terms()) {
+    if (t.factors().size() != 1 || t.factors()[0].power != 1 ||
+        !s.context()->atom(t.factors()[0].atom).name.starts_with("_element"))
+      continue;
+    const Sym rest = s - s.context()->product(t.coefficient, t.factors());
+    const std::vector<AtomId> others = symbols(rest);
+    if (std::find(others.begin(), others.end(), t.factors()[0].atom) == others.end()) return true;
+  }
+  return false;
+}
+} // namespace
+
 std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high) {
   if (!s) return s;
   const auto known = ranges_of_.find(*s);
   const Interval i = known != ranges_of_.end() ? known->second : interval(*s);
   if (i.lower && i.upper && *i.lower >= Int(low) && *i.upper <= Int(high)) return s;
   auto [at, fresh] = ranges_.try_emplace({*s, high}, false);
-  if (fresh)
+  if (fresh && !spreads(*s)) // otherwise nothing to ask
     at->second = decide(false, Sym(low), *s, contract_) == Truth::yes &&
                  decide(false, *s, Sym(high), contract_) == Truth::yes;
   if (at->second) return s;
@@ -308,9 +325,48 @@ bool Formulas::fails(bool equality, Sym a, Sym b) const {
   });
 }
 
+namespace {
+bool has_extreme(Sym s) {
+  for (const Term& t : s.terms())
+    for (const Factor& f : t.factors()) {
+      const SymAtom atom = s.context()->atom(f.atom);
+      if (atom.kind == AtomKind::min || atom.kind == AtomKind::max) return true;
+    }
+  return false;
+}
+
+/// d >= 0 of a quotient by a number, of which the least or largest of two is divided, without the quotient:
+/// x / c + r >= 0 is x + c r >= 0, and r - x / c >= 0 is c r + c - 1 - x >= 0.
+std::optional<Sym> without_quotient(Sym d) {
+  for (const Term& t : d.terms()) {
+    if (t.factors().size() != 1 || t.factors()[0].power != 1) continue;
+    if (t.coefficient != Int(1) && t.coefficient != Int(-1)) continue;
+    const SymAtom atom = d.context()->atom(t.factors()[0].atom);
+    if (atom.kind != AtomKind::floor_div || !has_extreme(atom.operands[0])) continue;
+    const auto c = atom.operands[1].constant();
+    if (!c || *c < Int(1)) continue;
+    const Sym rest = d - d.context()->product(t.coefficient, t.factors());
+    return t.coefficient == Int(1) ? atom.operands[0] + Sym(*c) * rest
+                                   : Sym(*c) * rest + Sym(*c) - Sym(1) - atom.operands[0];
+  }
+  return std::nullopt;
+}
+} // namespace
+
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& all_facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once != Truth::unknown) return at_once;
+  // Of the trips of a loop that ends at the least of two sizes: each of the two comparisons by itself.
+  const auto holds = [&](Sym d) {
+    const auto whole = without_quotient(d);
+    if (!whole) return false;
+    Condition c;
+    require(c, *whole);
+    return !c.never && std::all_of(c.all.begin(), c.all.end(), [&](const Sym& one) {
+      return decide(false, Sym(0), one, all_facts) == Truth::yes;
+    });
+  };
+  if (holds(b - a) && (!equality || holds(a - b))) return Truth::yes;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
   const std::vector<std::string> facts = about(question.substr(1), all_facts);
   if (!equality && not_negative(b - a, facts)) return Truth::yes;
@@ -333,8 +389,148 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
                exception&) { // contradictory facts: nothing takes this path, and nothing is shown of it here
   }
   answers_[key] = answer;
-  if (steps != nullptr && answer == Truth::unknown) steps->take(100'000); // Z3 has been asked, too
+  if (steps != nullptr && answer == Truth::unknown) steps->take(Steps::left_open); // Z3 has been asked, too
   return answer;
+}
+
+// ---- operations that are no polynomials -------------------------------------------------------------------------------
+
+namespace {
+bool has_element(Sym s) {
+  for (const AtomId a : symbols(s))
+    if (s.context()->atom(a).name.starts_with("_element")) return true;
+  return false;
+}
+} // namespace
+
+Sym Formulas::word_of(TermKind kind, const std::vector<Sym>& operands) {
+  std::uint64_t h = random_of(0x0be7a7e, static_cast<std::uint64_t>(kind));
+  for (const Sym& x : operands) h = random_of(h, stable_hash(x));
+  return element(h);
+}
+
+/// Of any number of words, of which two that are the same are none.
+Sym Formulas::exclusive_or(Sym a, Sym b) {
+  std::vector<Sym> all;
+  std::uint32_t constant = 0;
+  const auto take = [&](Sym x) {
+    if (const auto c = x.constant())
+      constant ^= static_cast<std::uint32_t>(static_cast<std::uint64_t>(c->value()));
+    else if (const auto twice = std::find(all.begin(), all.end(), x); twice != all.end())
+      all.erase(twice);
+    else
+      all.push_back(x);
+  };
+  for (const Sym& x : {reduced(a), reduced(b)}) {
+    const auto of = exclusive_.find(x);
+    if (of == exclusive_.end())
+      take(x);
+    else
+      for (const Sym& part : std::vector<Sym>(of->second)) take(part);
+  }
+  if (all.empty()) return Sym(std::int64_t{constant});
+  if (constant == 0xffffffffU) { // ~x is -1 - x
+    Sym rest = all[0];
+    for (std::size_t k = 1; k < all.size(); ++k) rest = exclusive_or(rest, all[k]);
+    return Sym(-1) - rest;
+  }
+  if (all.size() == 1 && constant == 0) return all[0];
+  std::sort(all.begin(), all.end(), [](Sym x, Sym y) { return stable_hash(x) < stable_hash(y); });
+  if (constant != 0) all.push_back(Sym(std::int64_t{constant}));
+  const Sym s = word_of(TermKind::bit_xor, all);
+  exclusive_.emplace(s, std::move(all));
+  return s;
+}
+
+std::optional<Sym> Formulas::operation(TermKind kind, Sym a, Sym b) {
+  const std::string kept = missing_;
+  const auto number_of = [&](Sym s) -> std::optional<Sym> {
+    if (has_element(s)) { // no fact says more of it than its range
+      const Interval i = interval(s);
+      return i.lower && i.upper && *i.lower >= Int(0) && *i.upper <= Int(0xffffffffLL) ? std::optional(s)
+                                                                                       : std::nullopt;
+    }
+    const auto n = as_unsigned(s);
+    missing_ = kept;
+    return n;
+  };
+  const auto word = [](Sym s) -> std::optional<std::uint32_t> {
+    const auto c = s.constant();
+    return c ? std::optional(static_cast<std::uint32_t>(static_cast<std::uint64_t>(c->value())))
+             : std::nullopt;
+  };
+  const bool sorted = kind == TermKind::bit_and || kind == TermKind::bit_or || kind == TermKind::bit_xor ||
+                      kind == TermKind::multiply_high_unsigned;
+  if (sorted && word(a)) std::swap(a, b);
+  const auto x = word(a), y = word(b);
+  const auto numbers = [&](auto&& f) -> std::optional<Sym> { // of what is no element of memory
+    if (has_element(a) || has_element(b)) return std::nullopt;
+    const auto m = number_of(a), n = number_of(b);
+    return m && n ? std::optional<Sym>(f(*m, *n)) : std::nullopt;
+  };
+  const auto last = [&] { // one symbol
+    std::vector<Sym> of{reduced(a), reduced(b)};
+    if (sorted && stable_hash(of[1]) < stable_hash(of[0])) std::swap(of[0], of[1]);
+    return word_of(kind, of);
+  };
+  switch (kind) {
+  case TermKind::bit_and: {
+    if (!y) return last();
+    const std::int64_t mask = *y, low = mask & -mask, top = std::int64_t{1} << 32;
+    if (mask == 0) return Sym(0);
+    if (mask == top - 1) return number_of(a) ? a : last(); // the word as a number
+    if (x) return Sym(std::int64_t{*x & *y});
+    if (((mask + 1) & mask) == 0) return a - Sym(mask + 1) * floor_div(a, Sym(mask + 1));
+    if (mask + low == top) return Sym(low) * floor_div(a, Sym(low));
+    const auto n = number_of(a);
+    if (!n) return last();
+    const Interval i = interval(*n);
+    if (((mask + low) & mask) == 0 && i.upper && *i.upper < Int(mask + low))
+      return Sym(low) * floor_div(*n, Sym(low));
+    return bit_and(*n, Sym(mask));
+  }
+  case TermKind::bit_or:
+    if (x && y) return Sym(std::int64_t{*x | *y});
+    if (y && *y == 0) return a;
+    if (y && ((*y + std::int64_t{1}) & *y) == 0 && *y != 0xffffffffU) {
+      const Sym size(std::int64_t{*y} + 1);
+      return size * floor_div(a, size) + size - Sym(1);
+    }
+    if (y && std::has_single_bit(*y)) {
+      const Sym one(std::int64_t{*y}), two(2 * std::int64_t{*y});
+      return a + one - one * floor_div(a, one) + two * floor_div(a, two);
+    }
+    if (const auto s = numbers([](Sym m, Sym n) { return bit_or(m, n); })) return s;
+    return last();
+  case TermKind::bit_xor:
+    if (const auto s = numbers([](Sym m, Sym n) { return bit_xor(m, n); })) return s;
+    return exclusive_or(a, b);
+  case TermKind::shift_left: return y ? a * Sym(std::int64_t{1} << (*y & 31)) : last();
+  case TermKind::shift_right: {
+    if (!y) return last();
+    const Sym by(std::int64_t{1} << (*y & 31));
+    if (x) return Sym(std::int64_t{*x >> (*y & 31)});
+    const auto n = number_of(a);
+    return n ? floor_div(*n, by) : last();
+  }
+  case TermKind::shift_right_signed: {
+    if (!y) return last();
+    const auto n = as_signed(x ? Sym(std::int64_t{static_cast<std::int32_t>(*x)}) : a);
+    missing_ = kept;
+    return n ? floor_div(*n, Sym(std::int64_t{1} << (*y & 31))) : last();
+  }
+  case TermKind::multiply_high_unsigned: {
+    if (x && y) return Sym(static_cast<std::int64_t>((std::uint64_t{*x} * *y) >> 32));
+    const auto m = y ? std::optional(Sym(std::int64_t{*y})) : number_of(b), n = number_of(a);
+    if (m && n) {
+      const auto most = [](Sym s) { return interval(s).upper.value_or(Int(INT64_MAX)); };
+      if (static_cast<__int128>(most(*m).value()) * most(*n).value() <= INT64_MAX)
+        return floor_div(*m * *n, Sym(std::int64_t{1} << 32));
+    }
+    return last();
+  }
+  default: return std::nullopt;
+  }
 }
 
 std::optional<Sym> Formulas::of(Word word) {
@@ -351,6 +547,29 @@ std::optional<Sym> Formulas::of(Word word) {
 }
 
 std::optional<Sym> Formulas::compute(Word w) {
+  const TermKind kind = t_.kind(w);
+  switch (kind) {
+  case TermKind::bit_and:
+  case TermKind::bit_or:
+  case TermKind::bit_xor:
+  case TermKind::shift_left:
+  case TermKind::shift_right:
+  case TermKind::shift_right_signed:
+  case TermKind::multiply_high_unsigned: {
+    const std::string kept = missing_;
+    if (kind != TermKind::bit_xor && kind != TermKind::bit_or && kind != TermKind::multiply_high_unsigned)
+      if (auto s = polynomial(w)) return s;
+    const Word x = t_.children(w)[0], y = t_.children(w)[1];
+    const auto a = of(x), b = of(y);
+    if (!a || !b) return std::nullopt;
+    missing_ = kept;
+    return operation(kind, *a, *b);
+  }
+  default: return polynomial(w);
+  }
+}
+
+std::optional<Sym> Formulas::polynomial(Word w) {
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
   const TermKind kind = t_.kind(w);
   const auto both = [&](auto&& get, auto&& f) -> std::optional<Sym> {
@@ -398,7 +617,21 @@ std::optional<Sym> Formulas::compute(Word w) {
   case TermKind::zext: return number(child(0));
   case TermKind::sext: return signed_number(child(0));
   case TermKind::low: return of(child(0));
-  case TermKind::high: { // of a number that fits
+  case TermKind::high: { // of a product of two words, or of a number that fits
+    const Word whole = child(0);
+    const auto high_of = [&](Word x, std::optional<Sym> y) {
+      const auto a = of(x);
+      return a && y ? operation(TermKind::multiply_high_unsigned, *a, *y) : std::nullopt;
+    };
+    if (t_.kind(whole) == TermKind::product) {
+      const Word y = t_.children(whole)[1];
+      return high_of(t_.children(whole)[0], of(y));
+    }
+    if (t_.kind(whole) == TermKind::linear && t_.raw(whole) == 0 && t_.parts(whole).size() == 1 &&
+        t_.parts(whole)[0].coefficient <= 0xffffffffU && t_.kind(t_.parts(whole)[0].atom) == TermKind::zext) {
+      const auto by = static_cast<std::int64_t>(t_.parts(whole)[0].coefficient);
+      if (const auto s = high_of(t_.children(t_.parts(whole)[0].atom)[0], Sym(by))) return s;
+    }
     const auto a = in_range(of(child(0)), 0, INT64_MAX);
     if (!a) return std::nullopt;
     return floor_div(*a, Sym(std::int64_t{1} << 32));
@@ -440,23 +673,6 @@ std::optional<Sym> Formulas::compute(Word w) {
     if (!whole) return std::nullopt;
     return bit_and(*whole, Sym(mask));
   }
-  case TermKind::bit_xor: return both(as_unsigned, [](Sym a, Sym b) { return bit_xor(a, b); });
-  case TermKind::bit_or:
-    // All low bits set: what is above them, in one form with remainders.
-    if (const auto m = t_.value(child(1)); m && ((*m + 1) & *m) == 0 && *m < 0xffffffffU) {
-      const auto a = of(child(0));
-      if (!a) return std::nullopt;
-      const Sym size(static_cast<std::int64_t>(*m) + 1);
-      return size * floor_div(*a, size) + size - Sym(1);
-    }
-    // One bit set: without what it was, x / 2^n - 2 (x / 2^(n + 1)).
-    if (const auto m = t_.value(child(1)); m && std::has_single_bit(*m)) {
-      const auto a = of(child(0));
-      if (!a) return std::nullopt;
-      const Sym one(static_cast<std::int64_t>(*m)), two(2 * static_cast<std::int64_t>(*m));
-      return *a + one - one * floor_div(*a, one) + two * floor_div(*a, two);
-    }
-    return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
   case TermKind::select: {
     if (const auto v = value_of_datum ? value_of_datum(w) : std::nullopt) return element(*v);
     if (const auto q = quotients_ ? quotients_->read(w) : std::nullopt) {
@@ -613,12 +829,23 @@ std::optional<Sym> Formulas::difference(Word x, Word y) {
   return *a - *b;
 }
 
+namespace {
+/// x + 1 carries where x is all ones: how a loop ends whose counter goes up to 0.
+Word without_carry(Terms& t, Word c) {
+  if (t.kind(c) != TermKind::carry || t.is_wide(t.children(c)[0])) return c;
+  const Word x = t.children(c)[0], y = t.children(c)[1];
+  if (t.value(x) != 1 && t.value(y) != 1) return c;
+  return t.equal(t.value(x) == 1 ? y : x, t.constant(0xffffffffU));
+}
+} // namespace
+
 std::vector<Sym> Formulas::either(Word c, bool value, const std::vector<std::string>& known) {
   if (const auto one = condition(c, value, known)) return one->never ? std::vector<Sym>() : one->all;
   while (t_.kind(c) == TermKind::invert) {
     c = t_.children(c)[0];
     value = !value;
   }
+  c = without_carry(t_, c);
   if (t_.kind(c) != TermKind::equal || value || t_.is_wide(t_.children(c)[0])) return {};
   const auto d = difference(t_.children(c)[0], t_.children(c)[1]);
   return d ? std::vector<Sym>{normal(*d - Sym(1)), normal(-*d - Sym(1))} : std::vector<Sym>();
@@ -630,6 +857,7 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     c = t_.children(c)[0];
     value = !value;
   }
+  c = without_carry(t_, c);
   Condition out;
   if (const auto v = t_.value(c)) {
     if ((*v != 0) != value) require(out, Sym(-1));
@@ -678,7 +906,10 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
   const auto get = [&](Word w) -> std::optional<Sym> {
     if (const auto v = t_.value(w); v && is_signed)
       return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
-    return is_signed ? signed_number(w) : number(w);
+    if (is_signed) return signed_number(w);
+    const auto n = number(w);
+    const auto whole = n ? n : of(w); // of what has an element in it the word is a symbol for itself
+    return n || !whole || !has_element(*whole) ? n : operation(TermKind::bit_and, *whole, Sym(0xffffffffLL));
   };
   const std::string kept = missing_;
   auto a = get(x);

@@ -55,6 +55,10 @@ public:
     return in_range(s, -0x80000000LL, 0x7fffffffLL);
   }
   [[nodiscard]] std::optional<Sym> as_unsigned(std::optional<Sym> s) { return in_range(s, 0, 0xffffffffLL); }
+  /// The word that bits, shifts, or the high half of a product (multiply_high_unsigned) make of two words that have these formulas.
+  /// What is no polynomial is a symbol that is named by the operation and by what it is made of: the same operation of the same
+  /// words is the same word, and nothing else is known of it but that it is one.
+  [[nodiscard]] std::optional<Sym> operation(TermKind kind, Sym a, Sym b);
   /// Congruent modulo 2^32, with coefficients in [-2^31, 2^31).
   [[nodiscard]] static Sym reduced(Sym s);
   /// Conjunction of conditions d >= 0 in normal form; nothing when there is none. An empty one always holds.
@@ -114,6 +118,9 @@ public:
   [[nodiscard]] SymContext& context() const { return program_.symbols(); }
 
 private:
+  /// Of words that may be elements of memory: a symbol for them.
+  Sym word_of(TermKind kind, const std::vector<Sym>& operands);
+  Sym exclusive_or(Sym a, Sym b);
   /// x - y of an equality, as a number.
   std::optional<Sym> difference(Word x, Word y);
   /// Whether it is not so in one of the launches.
@@ -122,6 +129,7 @@ private:
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
+  std::optional<Sym> polynomial(Word word);
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);
@@ -147,6 +155,7 @@ private:
   std::vector<Assignment> launches_;
   std::map<Sym, bool> always_; ///< of conditions: whether the contract says so
   std::string missing_;
+  std::map<Sym, std::vector<Sym>> exclusive_; ///< of words that are an exclusive or: of which
 };
 
 } // namespace inlay::kernels::validate

@@ -248,7 +248,8 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   // An integer in a register as a whole.
   if (width == 32 && format == Element::i32) {
     if (const auto s = formulas_.signed_number(w)) return number_of(*s);
-    if (const auto s = formulas_.of(w)) return number_of(Formulas::reduced(*s));
+    if (const auto s = formulas_.of(w)) // the word with its sign, a number of its own
+      return number_of(*formulas_.operation(TermKind::shift_right_signed, *s, Sym(0)));
   }
   return std::nullopt;
 }
@@ -782,8 +783,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const bool is_datum = t_.kind(x) == TermKind::datum;
       if (!is_datum || formulas_.is_bound(x))
         if (const auto s = formulas_.signed_number(x)) return number_of(*s);
-      if (!is_datum) return std::nullopt;
-      return read(x, Element::i32, 0); // a sum of integers
+      return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }
     if (n == "v_cvt_f32_u32" && !a.empty()) {
       const auto s = formulas_.number(a[0]);

@@ -49,8 +49,11 @@ public:
   [[nodiscard]] std::optional<Number> truncated(Word word);
   /// 1 where the condition holds, else 0, as a number that no size is known for.
   [[nodiscard]] static Number of(const Formulas::Condition& condition);
+  /// Of d >= 0 and -d - 1 >= 0, which is where it does not hold, one is 1 less the other.
   [[nodiscard]] static Number of(Sym at_least_0) {
-    return apply(Function::condition, stable_hash(at_least_0));
+    const std::uint64_t holds = stable_hash(at_least_0), fails = stable_hash(-at_least_0 - Sym(1));
+    return holds <= fails ? apply(Function::condition, holds)
+                          : subtract(1, apply(Function::condition, fails));
   }
   /// What is replaced in conditions from now on, because a path says so: the number of trips. Those that the code has
   /// without that stay as they are.

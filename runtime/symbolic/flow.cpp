@@ -31,7 +31,8 @@ enum class Meeting : u8 { none, barrier, head, ended };
 struct FlowWave {
   Machine machine;
   Meeting meeting = Meeting::none;
-  bool entered = false; ///< the head at which it stands has been reported
+  bool entered = false;                             ///< the head at which it stands has been reported
+  std::map<u32, std::array<Term, lanes>> scratch{}; ///< by byte: whole words; 0: nothing was written
   explicit FlowWave(Machine m) : machine(std::move(m)) {}
 };
 
@@ -42,6 +43,8 @@ struct Common {
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   bool with_heads = true;
   std::function<void(u64)> executed;
+  bool moves_scratch =
+      false; ///< an instruction writes FLAT_SCRATCH, s[102:103], or the launch leaves it to the kernel
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
       : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions),
         with_heads(o.heads), executed(o.executed) {
@@ -52,6 +55,9 @@ struct Common {
     setting.terms.at_most(o.max_bytes);
     if (o.garbage) setting.use_garbage();
     setting.options.stress = true; // what a launch does not set is marked
+    moves_scratch = kernel.descriptor.flat_scratch_init ||
+                    std::any_of(setting.code->operations.begin(), setting.code->operations.end(),
+                                [](const Operation& op) { return (op.scalar_writes[1] >> 38 & 3U) != 0; });
   }
 };
 
@@ -90,6 +96,7 @@ struct Flow::State {
   void scalar_store(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void to_lds(FlowWave& wave, const Operation& op, const std::vector<std::array<Term, 64>>& data);
   void lanes_access(FlowWave& wave, const Operation& op);
+  void scratch_access(FlowWave& wave, const Operation& op);
   void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
 };
 
@@ -310,6 +317,28 @@ void Flow::State::lanes_access(FlowWave& wave, const Operation& op) {
     if (((active >> l) & 1U) != 0) m.set_vector(static_cast<unsigned>(f.dest), l, result[l]);
 }
 
+/// Registers that are spilled: whole words at places that the instruction says.
+void Flow::State::scratch_access(FlowWave& wave, const Operation& op) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  if ((f.kind != FieldKind::load && f.kind != FieldKind::store) || f.vaddr >= 0 || f.saddr >= 0 ||
+      f.bytes % 4 != 0 || f.d16 || f.offset < 0 || f.offset % 4 != 0 ||
+      static_cast<u64>(f.offset) + f.bytes > common->setting.kernel.descriptor.scratch_bytes ||
+      common->moves_scratch)
+    throw Fail{"not followed: " + place(op)};
+  if (!m.exec_is_number()) throw Fail{"sizes switch lanes off at " + place(op)};
+  for (u32 k = 0; k < f.bytes / 4U; ++k) {
+    std::array<Term, lanes>& words = wave.scratch[static_cast<u32>(f.offset) + 4 * k];
+    for (u64 left = m.may(); left != 0; left &= left - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(left));
+      if (f.kind == FieldKind::store)
+        words[l] = m.vector(static_cast<unsigned>(f.data) + k, l);
+      else
+        m.set_vector(static_cast<unsigned>(f.dest) + k, l, words[l] == 0 ? Terms::unknown : words[l]);
+    }
+  }
+}
+
 void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
   Machine& m = wave.machine;
   const MemoryFields& f = op.memory;
@@ -317,6 +346,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   if (f.kind == FieldKind::swizzle || f.kind == FieldKind::permute || f.kind == FieldKind::bpermute)
     return lanes_access(wave, op);
   if (f.space == Space::lds) return lds_access(wave, op);
+  if (f.space == Space::scratch) return scratch_access(wave, op);
   const FlowAdd adds = added(op);
   const bool stores = f.kind == FieldKind::store || adds != FlowAdd::none;
   if ((f.space != Space::buffer && f.space != Space::global) ||
@@ -679,5 +709,14 @@ bool Flow::surely_same(const Flow& other, unsigned wave, unsigned row) const {
   return state_->waves[wave].machine.surely_same(other.state_->waves[wave].machine, row);
 }
 std::vector<Term>& Flow::lds() { return state_->lds; }
+bool Flow::same_scratch(const Flow& other) const {
+  for (std::size_t w = 0; w < state_->waves.size(); ++w) {
+    const auto &mine = state_->waves[w].scratch, &theirs = other.state_->waves[w].scratch;
+    if (mine != theirs) return false;
+    for (const auto& [at, words] : mine) // which is not even itself
+      if (std::find(words.begin(), words.end(), Terms::unknown) != words.end()) return false;
+  }
+  return true;
+}
 
 } // namespace inlay::runtime::symbolic

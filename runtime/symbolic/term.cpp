@@ -822,7 +822,11 @@ Term Terms::join(Term lo, Term hi) {
   }
   if (kind(hi) == TermKind::high) {
     const Term w = children(hi)[0];
-    if (low(w) == lo) return w;
+    const Term of_low = low(w);
+    if (of_low == lo) return w;
+    // A sum of what has no bit in common with it: nothing is carried.
+    if (const Term more = subtract(lo, of_low); more != unknown && (maybe(of_low) & maybe(more)) == 0)
+      return add(w, zext(more));
   }
   if (const auto p = parts(lo);
       p.size() == 1 && nodes_[lo].value == 0 && std::has_single_bit(p[0].coefficient)) {

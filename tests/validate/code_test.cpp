@@ -3,6 +3,7 @@
 #include "formulas.h"
 #include "values_of_words.h"
 
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/attention/spec.h>
@@ -950,4 +951,77 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     }
   CHECK(with_formula > 15);
   CHECK(with_condition > 15);
+}
+
+TEST_CASE(
+    "what bits, shifts and high halves make of words that nothing is known of is one word, and no other") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  const Sym m = p.size("m", {.least = 1, .most = 5000});
+  Terms t;
+  Formulas f(p, t);
+  const std::vector<Word> data{t.datum(0), t.datum(1)}; // elements of memory
+  f.value_of_datum = [&](Word w) -> std::optional<std::uint64_t> {
+    return t.kind(w) == TermKind::datum ? std::optional(1000 + t.raw(w)) : std::nullopt;
+  };
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Word> words = {t.symbol("m", 5000), data[0], data[1], t.constant(0x9e3779b9U), t.constant(6)};
+    for (int n = 0; n < 120; ++n) {
+      const auto pick = [&] { return words[random() % words.size()]; };
+      const Word a = pick(), b = pick();
+      const auto c = static_cast<std::uint32_t>(random() % 31 + 1);
+      switch (random() % 12) {
+      case 0: words.push_back(t.add(a, b)); break;
+      case 1: words.push_back(t.subtract(a, b)); break;
+      case 2:
+      case 3: words.push_back(t.bit_xor(a, b)); break;
+      case 4: words.push_back(t.bit_and(a, b)); break;
+      case 5: words.push_back(t.bit_or(a, b)); break;
+      case 6: words.push_back(t.shr(a, t.constant(c))); break;
+      case 7: words.push_back(t.ashr(a, t.constant(c))); break;
+      case 8: words.push_back(t.multiply_high(a, b, false)); break;
+      case 9: words.push_back(t.high(t.product(a, b, false))); break;
+      case 10: words.push_back(t.bit_and(a, t.constant(0U - (1U << (c % 8))))); break;
+      default: words.push_back(t.multiply(a, t.constant(c))); break;
+      }
+    }
+    std::vector<std::pair<Word, Sym>> with_formula;
+    for (const Word w : words)
+      if (const auto s = f.of(w)) with_formula.emplace_back(w, Formulas::reduced(*s));
+    CHECK(with_formula.size() > 100);
+    for (int n = 0; n < 20; ++n) {
+      const std::int64_t vm = 1 + static_cast<std::int64_t>(random() % 5000);
+      const auto narrow = [&] { return static_cast<std::uint32_t>(random() >> (32 + random() % 32)); };
+      const std::array<std::uint32_t, 2> memory{narrow(), narrow()};
+      const Terms::Assignment given{{t.symbol("m", 5000), static_cast<std::uint64_t>(vm)}};
+      const auto number = [&](Word w) {
+        return *t.evaluate(
+            w, given, [&](Word x, std::span<const std::uint64_t>) -> std::optional<std::uint64_t> {
+              return t.kind(x) == TermKind::datum ? std::optional<std::uint64_t>(memory[t.raw(x)])
+                                                  : std::nullopt;
+            });
+      };
+      Assignment at;
+      at.set(m, Int(vm));
+      std::map<Sym, std::uint64_t> same; // one formula is one number, and a symbol's is what it stands for
+      for (const auto& [w, s] : with_formula) {
+        const std::uint64_t v = number(w);
+        INFO(t.text(w) << " as " << to_string(s));
+        CHECK(same.try_emplace(s, v).first->second == v);
+        if (const auto atom = s.as_atom(); atom && s.context()->atom(*atom).kind == AtomKind::symbol)
+          at.set(s, Int(static_cast<std::int64_t>(v)));
+      }
+      for (const auto& [w, s] : with_formula) {
+        const auto all = symbols(s);
+        if (std::any_of(all.begin(), all.end(), [&](AtomId a) { return !at.get(a); })) continue;
+        INFO(t.text(w) << " as " << to_string(s));
+        std::optional<Int> v;
+        try {
+          v = evaluate(s, at);
+        } catch (const std::exception&) { // beyond 64 bits
+        }
+        if (v) CHECK(static_cast<std::uint32_t>(v->value()) == number(w));
+      }
+    }
+  }
 }

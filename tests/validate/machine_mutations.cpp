@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -147,6 +147,38 @@ std::vector<Subject> subjects(const std::string& more) {
             {"moe_blocks", {}, entries},
             {"moe_blocks", {{"block", "128"}, {"arch", "gfx950"}}, entries},
             {"moe_sort", {}, entries}};
+  }
+  if (more ==
+      "bits") { // shifts, bits and high halves of products; registers that are spilled; base addresses of 64 bits
+    std::vector<kernels::Flags> entries, parts;
+    for (const auto& [n, experts] : std::vector<std::pair<int, int>>{{1, 1},
+                                                                     {64, 2},
+                                                                     {63, 3},
+                                                                     {200, 8},
+                                                                     {512, 64},
+                                                                     {65, 256},
+                                                                     {256, 17},
+                                                                     {333, 5},
+                                                                     {1000, 33},
+                                                                     {130, 100}})
+      entries.push_back({{"n", std::to_string(n)}, {"experts", std::to_string(experts)}});
+    for (const auto& [sequences, keys] : std::vector<std::pair<int, int>>{{1, 1},
+                                                                          {1, 1024},
+                                                                          {2, 1025},
+                                                                          {3, 3000},
+                                                                          {1, 5000},
+                                                                          {4, 200},
+                                                                          {2, 2048},
+                                                                          {1, 6200},
+                                                                          {5, 1500},
+                                                                          {2, 4097}})
+      parts.push_back({{"sequences", std::to_string(sequences)}, {"keys", std::to_string(keys)}});
+    return {{"dropout", {{"threads", "64"}}, of("n", {8, 64, 512, 504, 520, 1024, 2000, 16, 5000, 4096})},
+            {"dropout",
+             {{"p", "0.7"}, {"threads", "64"}, {"dtype", "f32"}, {"arch", "gfx950"}},
+             of("n", {4, 64, 256, 252, 260, 1024, 2000, 16, 5000, 4096})},
+            {"moe_starts", {}, entries},
+            {"mla_reduce", {{"heads", "16"}}, parts}};
   }
   if (more == "windows") {              // of more and of less than the array, and taps
     std::vector<kernels::Flags> pixels; // channels are of the build
@@ -303,10 +335,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--kernels", more,
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
-                 "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `options`, twelve kernels; "
+                 "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
+                 "twelve kernels; "
                  "`windows`")
-      ->check(
-          CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "options", "windows"}));
+      ->check(CLI::IsMember(
+          {"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options", "windows"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -16,7 +16,8 @@
 /// Waves take turns between meeting points. That is one schedule; it stands for all of them when `check_order` has validated
 /// the order, because then no other schedule lets any instruction see something else. Waits do nothing here for that reason.
 ///
-/// What is not followed ends in `failed`, never in a value: flat and scratch accesses, LDS addresses that are no numbers or
+/// What is not followed ends in `failed`, never in a value: flat accesses, scratch accesses but of whole words by lanes that are on
+/// for all sizes, at places that the instruction says, LDS addresses that are no numbers or
 /// lie beyond the workgroup's LDS, lanes switched off by sizes at an LDS access, waves that meet at different places, indirect jumps.
 #pragma once
 
@@ -147,6 +148,8 @@ public:
   [[nodiscard]] bool surely_same(const Flow& other, unsigned wave, unsigned row) const;
   /// LDS by words; 0: nothing was written.
   [[nodiscard]] std::vector<Term>& lds();
+  /// Whether all words of scratch surely hold the same in both.
+  [[nodiscard]] bool same_scratch(const Flow& other) const;
 
 private:
   struct State;

@@ -162,16 +162,16 @@ std::vector<Subject> subjects(const std::string& more) {
                                                                      {1000, 33},
                                                                      {130, 100}})
       entries.push_back({{"n", std::to_string(n)}, {"experts", std::to_string(experts)}});
-    for (const auto& [sequences, keys] : std::vector<std::pair<int, int>>{{1, 1},
+    for (const auto& [sequences, keys] : std::vector<std::pair<int, int>>{{1, 256},
                                                                           {1, 1024},
-                                                                          {2, 1025},
-                                                                          {3, 3000},
-                                                                          {1, 5000},
-                                                                          {4, 200},
+                                                                          {2, 1280},
+                                                                          {3, 3072},
+                                                                          {1, 5120},
+                                                                          {4, 512},
                                                                           {2, 2048},
-                                                                          {1, 6200},
-                                                                          {5, 1500},
-                                                                          {2, 4097}})
+                                                                          {1, 6144},
+                                                                          {5, 1536},
+                                                                          {2, 4096}})
       parts.push_back({{"sequences", std::to_string(sequences)}, {"keys", std::to_string(keys)}});
     return {{"dropout", {{"threads", "64"}}, of("n", {8, 64, 512, 504, 520, 1024, 2000, 16, 5000, 4096})},
             {"dropout",

@@ -325,48 +325,9 @@ bool Formulas::fails(bool equality, Sym a, Sym b) const {
   });
 }
 
-namespace {
-bool has_extreme(Sym s) {
-  for (const Term& t : s.terms())
-    for (const Factor& f : t.factors()) {
-      const SymAtom atom = s.context()->atom(f.atom);
-      if (atom.kind == AtomKind::min || atom.kind == AtomKind::max) return true;
-    }
-  return false;
-}
-
-/// d >= 0 of a quotient by a number, of which the least or largest of two is divided, without the quotient:
-/// x / c + r >= 0 is x + c r >= 0, and r - x / c >= 0 is c r + c - 1 - x >= 0.
-std::optional<Sym> without_quotient(Sym d) {
-  for (const Term& t : d.terms()) {
-    if (t.factors().size() != 1 || t.factors()[0].power != 1) continue;
-    if (t.coefficient != Int(1) && t.coefficient != Int(-1)) continue;
-    const SymAtom atom = d.context()->atom(t.factors()[0].atom);
-    if (atom.kind != AtomKind::floor_div || !has_extreme(atom.operands[0])) continue;
-    const auto c = atom.operands[1].constant();
-    if (!c || *c < Int(1)) continue;
-    const Sym rest = d - d.context()->product(t.coefficient, t.factors());
-    return t.coefficient == Int(1) ? atom.operands[0] + Sym(*c) * rest
-                                   : Sym(*c) * rest + Sym(*c) - Sym(1) - atom.operands[0];
-  }
-  return std::nullopt;
-}
-} // namespace
-
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& all_facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once != Truth::unknown) return at_once;
-  // Of the trips of a loop that ends at the least of two sizes: each of the two comparisons by itself.
-  const auto holds = [&](Sym d) {
-    const auto whole = without_quotient(d);
-    if (!whole) return false;
-    Condition c;
-    require(c, *whole);
-    return !c.never && std::all_of(c.all.begin(), c.all.end(), [&](const Sym& one) {
-      return decide(false, Sym(0), one, all_facts) == Truth::yes;
-    });
-  };
-  if (holds(b - a) && (!equality || holds(a - b))) return Truth::yes;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
   const std::vector<std::string> facts = about(question.substr(1), all_facts);
   if (!equality && not_negative(b - a, facts)) return Truth::yes;
@@ -829,23 +790,12 @@ std::optional<Sym> Formulas::difference(Word x, Word y) {
   return *a - *b;
 }
 
-namespace {
-/// x + 1 carries where x is all ones: how a loop ends whose counter goes up to 0.
-Word without_carry(Terms& t, Word c) {
-  if (t.kind(c) != TermKind::carry || t.is_wide(t.children(c)[0])) return c;
-  const Word x = t.children(c)[0], y = t.children(c)[1];
-  if (t.value(x) != 1 && t.value(y) != 1) return c;
-  return t.equal(t.value(x) == 1 ? y : x, t.constant(0xffffffffU));
-}
-} // namespace
-
 std::vector<Sym> Formulas::either(Word c, bool value, const std::vector<std::string>& known) {
   if (const auto one = condition(c, value, known)) return one->never ? std::vector<Sym>() : one->all;
   while (t_.kind(c) == TermKind::invert) {
     c = t_.children(c)[0];
     value = !value;
   }
-  c = without_carry(t_, c);
   if (t_.kind(c) != TermKind::equal || value || t_.is_wide(t_.children(c)[0])) return {};
   const auto d = difference(t_.children(c)[0], t_.children(c)[1]);
   return d ? std::vector<Sym>{normal(*d - Sym(1)), normal(-*d - Sym(1))} : std::vector<Sym>();
@@ -857,7 +807,6 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     c = t_.children(c)[0];
     value = !value;
   }
-  c = without_carry(t_, c);
   Condition out;
   if (const auto v = t_.value(c)) {
     if ((*v != 0) != value) require(out, Sym(-1));

@@ -860,6 +860,7 @@ private:
     return f;
   }
   bool same_arguments();
+  [[nodiscard]] bool has_elements(Element e) const;
   void order();
   void judge();
   template <class F>
@@ -2228,11 +2229,23 @@ void Sides::try_to(F f) {
   }
 }
 
+/// Whether a register or a tensor has elements of that format. The field takes what is converted for the same number, so that a
+/// conversion that the code does not have would not be seen.
+bool Sides::has_elements(Element e) const {
+  const auto is = [&](const auto& x) { return x.element == e; };
+  return std::any_of(code_.registers.begin(), code_.registers.end(), is) ||
+         std::any_of(p_.tensors().begin(), p_.tensors().end(), is);
+}
+
 CodeReport Sides::run() {
   judge();
   if (values_)
     for (const auto& [domain, x] : values_->arithmetic().unsaid())
       missing("values: " + unsaid_text(domain, "its instructions do"));
+  if (values_)
+    for (const Element e : values_->narrowed())
+      if (!has_elements(e))
+        missing("its instructions convert to " + to_string(e) + ", of which the code has nothing");
   report_.steps = steps_.used();
   report_.undecided.assign(reasons_.begin(), reasons_.end());
   report_.verdict = !report_.refuted.empty()    ? MachineVerdict::refuted
@@ -2243,10 +2256,8 @@ CodeReport Sides::run() {
 
 void Sides::judge() {
   if (!same_arguments()) return;
-  // As s_setreg would change it: what becomes of f32 below 2^-126 may be anything.
-  const runtime::FloatMode mode = kernel_.descriptor.mode;
-  if (mode != runtime::FloatMode{.denorm_32 = mode.denorm_32})
-    return missing("its waves begin in another MODE than to round to nearest, keep subnormals of f16 and f64 "
+  if (kernel_.descriptor.mode != runtime::FloatMode{.denorm_32 = 3})
+    return missing("its waves begin in another MODE than to round to nearest, keep subnormals "
                    "and overflow to infinity "
                    "(.amdhsa_float_*, .amdhsa_fp16_overflow, .amdhsa_dx10_clamp, .amdhsa_ieee_mode)");
   if (kernel_.descriptor.tg_split)

@@ -222,10 +222,14 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   }
   if (format == Element::f32) {
     if (t_.kind(w) == TermKind::linear && t_.raw(w) == 0 && t_.parts(w).size() == 1 &&
-        t_.parts(w)[0].coefficient == 65536)
+        t_.parts(w)[0].coefficient == 65536) {
+      narrowed_.insert(Element::bf16);
       return read(t_.parts(w)[0].atom, Element::bf16, 0);
-    if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0xffff0000U)
+    }
+    if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0xffff0000U) {
+      narrowed_.insert(Element::bf16);
       return read(child(0), Element::bf16, 1);
+    }
     if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0x7fffffffU) { // without its sign
       const auto v = read(child(0), Element::f32, 0);
       return v ? std::optional(extremes_.join(*v, negate(*v), true)) : v;
@@ -831,11 +835,16 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
   }
   if (bits(format) == 16) {
     const bool to_f16 = format == Element::f16;
-    if ((n == "v_fma_mixlo_f16" || n == "v_fma_mixhi_f16") && to_f16 && index == 0) return mixed();
-    if (n == "v_cvt_f16_f32" && to_f16) return index == 0 ? f32(0) : std::optional<Number>(0);
-    if ((n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
-        (n == "v_cvt_pk_bf16_f32" && !to_f16))
-      return f32(index);
+    if ((n == "v_fma_mixlo_f16" || n == "v_fma_mixhi_f16") && to_f16 && index == 0) {
+      narrowed_.insert(format);
+      return mixed();
+    }
+    const bool one = n == "v_cvt_f16_f32" && to_f16;
+    if (one || (n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
+        (n == "v_cvt_pk_bf16_f32" && !to_f16)) {
+      narrowed_.insert(format);
+      return one && index != 0 ? std::optional<Number>(0) : f32(index);
+    }
     if (n == "v_pk_add_f16" && to_f16 && a.size() == 2) {
       // Half `index` of the result is of the half of each source that op_sel or op_sel_hi names.
       const std::uint8_t select = index == 0 ? m.op_sel : m.op_sel_hi,
@@ -865,6 +874,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     const bool fp8 = n == "v_cvt_pk_fp8_f32" && format == (ocp ? Element::e4m3fn : Element::e4m3fnuz),
                bf8 = n == "v_cvt_pk_bf8_f32" && format == (ocp ? Element::e5m2 : Element::e5m2fnuz);
     if (fp8 || bf8) { // two bytes; the others stay
+      narrowed_.insert(format);
       const bool high = (m.op_sel & 8U) != 0;
       return (index >= 2) == high ? f32(index % 2) : read(a[2], format, index);
     }

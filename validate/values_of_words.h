@@ -14,6 +14,7 @@
 #include <inlay/runtime/symbolic/flow.h>
 
 #include <array>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -66,6 +67,9 @@ public:
   /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
   void compute_with(FieldArithmetic& arithmetic) { arithmetic_ = &arithmetic; }
   [[nodiscard]] FieldArithmetic& arithmetic() { return *arithmetic_; }
+  /// Formats that instructions have converted f32 to. The field takes a conversion for the number itself, so that who judges has to ask
+  /// whether there is anything of that format on the other side.
+  [[nodiscard]] const std::set<Element>& narrowed() const { return narrowed_; }
   [[nodiscard]] const std::string& missing() const { return missing_; }
   void forget_missing() { missing_.clear(); }
 
@@ -135,6 +139,7 @@ private:
   Extremes extremes_;
   FieldArithmetic field_{extremes_};
   FieldArithmetic* arithmetic_ = &field_;
+  std::set<Element> narrowed_;
   std::string missing_;
   std::optional<std::pair<Word, Word>> division_; ///< numerator and denominator of the one that is read
 };

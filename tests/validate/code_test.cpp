@@ -113,7 +113,8 @@ TEST_CASE("waves that begin in another MODE are not what the instructions comput
     change(kernel.descriptor);
     return validate_code(object, kernel, a.source->code, {}).verdict;
   };
-  CHECK(verdict([](auto& d) { d.mode.denorm_32 = 3; }) == MachineVerdict::validated);
+  CHECK(verdict([](auto&) {}) == MachineVerdict::validated);
+  CHECK(verdict([](auto& d) { d.mode.denorm_32 = 0; }) == MachineVerdict::undecided);
   CHECK(verdict([](auto& d) { d.mode.round_32 = 1; }) == MachineVerdict::undecided);
   CHECK(verdict([](auto& d) { d.mode.round_16_64 = 3; }) == MachineVerdict::undecided);
   CHECK(verdict([](auto& d) { d.mode.denorm_16_64 = 0; }) == MachineVerdict::undecided);
@@ -758,6 +759,38 @@ TEST_CASE("after the loop: a load of the trip that there is not is not validated
   INFO(text_of(beyond));
   CHECK(beyond.verdict != MachineVerdict::validated);
   CHECK_THAT(text_of(beyond), Contains("loads what the code loads in a later trip only"));
+}
+
+TEST_CASE("a conversion to a format of which the code has nothing is not validated") {
+  const kernels::Artifact a = kernels::find_kernel("map")->build({{"expr", "y = a + b"},
+                                                                  {"operands", "a:f32,b:f32,y:f32"},
+                                                                  {"dtype", "f32"},
+                                                                  {"vector", "1"},
+                                                                  {"vectors", "1"},
+                                                                  {"threads", "64"}},
+                                                                 {});
+  const auto with = [&](const std::function<std::string(const std::string&)>& before) {
+    std::string text = a.assembly;
+    const std::size_t at = text.find("\tbuffer_store_dword v");
+    REQUIRE(at != std::string::npos);
+    const std::size_t name = at + std::strlen("\tbuffer_store_dword ");
+    text.insert(at, before(text.substr(name, text.find(',', name) - name)));
+    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+    const auto object = runtime::CodeObject::parse(bytes);
+    return validate_code(object, object.kernel(a.kernel), a.source->code);
+  };
+  CHECK(with([](const std::string&) { return ""; }).verdict == MachineVerdict::validated);
+  const CodeReport f16 = with([](const std::string& v) {
+    return "\tv_cvt_f16_f32_e32 " + v + ", " + v + "\n\tv_cvt_f32_f16_e32 " + v + ", " + v + "\n";
+  });
+  INFO(text_of(f16));
+  CHECK(f16.verdict == MachineVerdict::undecided);
+  CHECK_THAT(text_of(f16), Contains("convert to f16, of which the code has nothing"));
+  const CodeReport bf16 =
+      with([](const std::string& v) { return "\tv_and_b32_e32 " + v + ", 0xffff0000, " + v + "\n"; });
+  INFO(text_of(bf16));
+  CHECK(bf16.verdict == MachineVerdict::undecided);
+  CHECK_THAT(text_of(bf16), Contains("convert to bf16, of which the code has nothing"));
 }
 
 TEST_CASE("another kernel's machine code, or another schedule's guard, is not validated") {

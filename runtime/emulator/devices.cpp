@@ -143,7 +143,9 @@ void note_flags(Wave& w, const Operation& op, const u64* address, u64 mask) {
       if (writes) write_flag(w, op, *home, word);
     }
   }
-  if (writes && mask != 0) next_period(*w.group); // what it stores from now on is none of what they tell
+  if (!writes || mask == 0) return;
+  next_period(*w.group); // what it stores from now on is none of what they tell
+  w.group->told = true;
 }
 
 void clear_caches(Wave& w, bool system) {

@@ -604,6 +604,7 @@ struct Workgroup {
   Conflicts conflicts;    ///< where the bank model is on
   std::vector<u32> order; ///< in which its waves take turns
   u64 polled = 0;         ///< reads of global memory that wait for somebody to change it
+  bool told = false;      ///< it has written a flag for other devices since its turn began
 };
 
 /// A workgroup of which somebody may read what it has stored.

@@ -461,12 +461,17 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
   const u32 wave_count = static_cast<u32>(g.waves.size());
   const u64 polls_before = g.polled;
   u64 spent = 0;
-  const u64 usual_turn = wave_count == 1 || options.stress ? 20000 : std::max(1U, options.turn);
+  // Of several devices a turn ends soon after a flag is written: whoever waits for it finds it as it is, and not a later one.
+  const u64 usual_turn = launch.devices > 1                  ? 16
+                         : wave_count == 1 || options.stress ? 20000
+                                                             : std::max(1U, options.turn);
+  g.told = false;
   const bool traced_group = options.trace.enabled && options.trace.workgroup == g.linear;
   const bool looked_into = options.debug.enabled() || options.observer != nullptr || !launch.counts.empty();
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) return true;
     if (spent >= instructions || g.polled - polls_before >= polls) return false;
+    if (g.told && !(options.stress && g.random() % 4 == 0)) return false;
     if (options.stress) std::shuffle(g.order.begin(), g.order.end(), g.random);
     u32 running = 0;
     u32 waiting = 0;

@@ -195,3 +195,22 @@ TEST_CASE(
   CHECK(narrower["global_load_dword"] == std::pair(4, 2));
   std::filesystem::remove_all(folder);
 }
+
+// Between the meetings each device reads what the other one stores: one that runs ahead must not hide it by the flag of the second
+// meeting, which is at least what the first one waits for.
+TEST_CASE("exec --devices: a sum in the place of what is summed is a race, of two devices as well") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("inlay-in-place-" + std::to_string(reinterpret_cast<std::uintptr_t>(&kernels)));
+  REQUIRE(inlay_command({"build", "all_reduce", "--devices", "2", "--dtype", "f32", "-o", folder.string()})
+              .exit == 0);
+  for (const bool in_place : {false, true}) {
+    const auto r = inlay_command({"exec", (folder / "all_reduce.s").string(), "--devices", "2", "--grid", "2",
+                                  "--block", "256", "--buffer", "x=zeros:12000", "signals=zeros:32", "--arg",
+                                  in_place ? "peer:x:{rank}" : "out:12000", "peer:x:0", "peer:x:1",
+                                  "peer:signals:0", "peer:signals:1", "i32:3000", "i32:{rank}"});
+    CAPTURE(in_place, r.out, r.err);
+    CHECK(r.exit == (in_place ? 1 : 0));
+    CHECK(says(r.out + r.err, "race") == in_place);
+  }
+  std::filesystem::remove_all(folder);
+}

@@ -205,6 +205,8 @@ class LoadedKernel:
                 a = host(b)
                 if a.nbytes != self._bytes[i]:
                     raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
+                if not a.dtype.isnative:
+                    raise ValueError(f"buffer {self.buffers[i]}: its elements, {a.dtype}, have the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
                 data, at = numpy.ascontiguousarray(a), ctypes.c_void_p()
                 _need(lib.inlay_malloc(self._device, max(a.nbytes, 1), ctypes.byref(at)))
                 held.append((i, a, data, at))

@@ -161,6 +161,8 @@ class Loaded(unittest.TestCase):
             numpy.testing.assert_array_equal(c, a + b)
         with self.assertRaisesRegex(ValueError, "buffer a: 4 bytes; 1024 are needed"):
             kernel(c, a[:1], b, n=256)
+        with self.assertRaisesRegex(ValueError, "buffer a: its elements, >f4, have the other byte order"):
+            kernel(c, a.astype(">f4"), b, n=256)
         with self.assertRaisesRegex(TypeError, "sizes m; the kernel takes n"):
             kernel(c, a, b, m=256)
         with self.assertRaisesRegex(TypeError, "2 buffers, and the kernel takes c, a, b"):

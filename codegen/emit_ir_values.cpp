@@ -1,0 +1,430 @@
+// What registers hold: maps, folds, conversions, operands of matrix products.
+#include "emitter.h"
+
+namespace inlay::codegen {
+
+Value Emitter::to_store(const Reg& r, Element element) {
+  for (const auto& [from, v] : rounded_)
+    if (from.first == r.id && from.second <= r.first && r.first + r.count <= from.second + v.type.lanes &&
+        v.type.element == element)
+      return k.slice(v, r.first - from.second, r.count);
+  const Value v = stay(r);
+  return v.type.element == element ? v : k.convert(to_f32(v), element);
+}
+
+// An operand of a product from its halves, as dwords.
+Value Emitter::operand(const Inst& i, std::size_t which) {
+  std::vector<Value> halves;
+  for (const std::size_t h : {2 * which, 2 * which + 1}) {
+    const Value v = use(i.uses[h]);
+    halves.push_back(k.bitcast(v, Type::i32(v.type.bytes() / 4)));
+  }
+  return k.pack(halves);
+}
+
+Value Emitter::scaled_product(const Inst& i) {
+  const auto scale = [&](const Reg& r) {
+    return KernelBuilder::Scale{k.bitcast(k.slice(whole(r), r.first / 4 * 4, 4), Type::i32()), r.first % 4};
+  };
+  return k.mfma_scaled(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def), scale(i.uses[2]),
+                       scale(i.uses[3]), format_of(*i.atom, "cbsz:"), format_of(*i.atom, "blgp:"));
+}
+
+// A modifier of the mnemonic: the format of an operand.
+int Emitter::format_of(const Atom& atom, const std::string& modifier) {
+  const std::size_t at = atom.name.find(modifier);
+  return at == std::string::npos ? 0 : atom.name[at + modifier.size()] - '0';
+}
+
+// The value of lane 0 for the whole wave.
+Value Emitter::uniform(Value v) {
+  auto [at, fresh] = uniform_.try_emplace(v.id);
+  if (fresh) at->second = k.readfirstlane(v);
+  return at->second;
+}
+
+Value Emitter::combine(Monoid m, Value a, Value b) {
+  switch (m) {
+  case Monoid::sum: return k.fadd(a, b);
+  case Monoid::max: return k.fmax(a, b);
+  case Monoid::min: return k.fmin(a, b);
+  }
+  throw InternalError("unknown monoid");
+}
+
+// count single elements as one vector; a register used as a whole stays one value.
+Value Emitter::gather(std::span<const Reg> uses) {
+  return gathered(uses, [&](Value v) { return to_f32(v); });
+}
+
+Value Emitter::gathered(std::span<const Reg> uses, const std::function<Value(Value)>& as) {
+  const int n = static_cast<int>(uses.size());
+  bool whole_register = code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;
+  bool splat = true;
+  for (int e = 0; e < n; ++e) {
+    const Reg& r = uses[static_cast<std::size_t>(e)];
+    whole_register = whole_register && r.id == uses[0].id && r.ahead == uses[0].ahead && r.first == e;
+    splat = splat && r == uses[0];
+  }
+  if (whole_register) return as(stay({uses[0].id, uses[0].ahead, 0, n}));
+  std::vector<Value> parts;
+  if (splat) {
+    parts.assign(static_cast<std::size_t>(n), as(use(uses[0])));
+  } else {
+    for (const Value& v : elements(uses)) parts.push_back(as(v));
+  }
+  return n == 1 ? parts[0] : k.pack(parts);
+}
+
+// One value each; what a block has left in AGPRs is read here, each register once.
+std::vector<Value> Emitter::elements(std::span<const Reg> uses) {
+  std::vector<Value> parts;
+  std::map<RegKey, Value> out_of_agprs;
+  for (const Reg& r : uses) {
+    if (!in_agprs_.contains(r.id)) {
+      parts.push_back(use(r));
+      continue;
+    }
+    auto [at, fresh] = out_of_agprs.try_emplace(key(r));
+    if (fresh) at->second = stay({r.id, r.ahead, 0, code_.registers[static_cast<std::size_t>(r.id)].count});
+    parts.push_back(k.slice(at->second, r.first, r.count));
+  }
+  return parts;
+}
+
+Value Emitter::each(Value v, const std::function<Value(Value)>& f) {
+  if (v.type.lanes == 1) return f(v);
+  std::vector<Value> out;
+  for (int e = 0; e < v.type.lanes; ++e) out.push_back(f(k.extract(v, e)));
+  return k.pack(out);
+}
+
+Value Emitter::map(const Inst& i) {
+  if (renames(i, code_.registers)) return k.pack(elements(i.uses));
+  const int n = i.def.count;
+  const Element to = reg_element(i.def);
+  if (const Element from = reg_element(i.uses[0]); chooses(i, from))
+    return widened(chosen(i, i.map, k.pack(elements(i.uses))), to);
+  const bool by_addition = rounds_by_addition(i, code_.registers, p_.target(), shares_scales(i.op));
+  // In an order of ours each by itself, where that costs no more: what stands between two matrix instructions is that much.
+  const bool shortened = by_addition && i.nan == Nan::kept;
+  const int few = exact_ && shortened ? 1 : n;
+  std::vector<Value> operands, words;
+  for (std::size_t at = 0; at < i.uses.size(); at += static_cast<std::size_t>(n)) {
+    const auto uses = std::span(i.uses).subspan(at, static_cast<std::size_t>(n));
+    Value v = gather(uses);
+    if (shortened && nan_is_long(reg_element(uses[0]))) {
+      const bool one = std::all_of(uses.begin(), uses.end(), [&](const Reg& r) { return r == uses[0]; });
+      std::vector<Value> each;
+      for (int e = 0; e < n; ++e) each.push_back(one && e > 0 ? each[0] : k.short_nan(k.extract(v, e)));
+      v = k.pack(each);
+    }
+    operands.push_back(v);
+    const bool integers = reg_element(uses[0]) == Element::i32 && takes_words(i.map);
+    words.push_back(integers ? gathered(uses, [](Value word) { return word; }) : v);
+  }
+  // An integer stays one.
+  const bool integer = to == Element::i32 && i.map.node().fn == Fn::to_number;
+  const Expr what = integer ? Expr{i.map.arena, i.map.node().args[0]} : i.map;
+  std::vector<Value> parts;
+  for (int first = 0; first < n; first += few) {
+    Inst part = i;
+    part.def.count = few; // one of them has no places: sums and products of operands alone
+    std::vector<Value> some;
+    for (const auto* all : {&operands, &words}) // as numbers, then as integers
+      for (const Value& o : *all) some.push_back(k.slice(o, first, part.def.count));
+    std::map<int, Value> done;
+    const Value v = value(part, what, some, done);
+    parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
+  }
+  return k.pack(parts);
+}
+
+// Whether a map leaves elements of 8 or 16 bits as they are, or makes them 0, in a type that has all of them: codes are enough.
+bool Emitter::chooses(const Inst& i, Element from) {
+  const Element to = reg_element(i.def);
+  if (i.def.count % 8 != 0) return false; // short vectors stay as they are: LLVM makes as little of them
+  if (codegen::is_integer(from) || bits(from) > 16 || bits(from) < 8 ||
+      static_cast<int>(i.uses.size()) != i.def.count)
+    return false;
+  if (from != to && !(bits(from) == 8 && to == Element::bf16 && i.def.count % 2 == 0)) return false;
+  Expr e = i.map;
+  while (e.node().fn == Fn::inside && e.node().value == 0 && !std::signbit(e.node().value))
+    e = {e.arena, e.node().args[0]};
+  return e.node().fn == Fn::parameter &&
+         std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) { return reg_element(r) == from; });
+}
+
+// 8 bits as bf16: the upper half of f32 has all of their digits.
+Value Emitter::widened(Value v, Element to) {
+  if (v.type.element == to) return v;
+  const Value words = k.bitcast(k.convert(v, Element::f32), Type::i32(v.type.lanes));
+  std::vector<Value> pairs;
+  for (int e = 0; e < v.type.lanes; e += 2)
+    pairs.push_back(k.bit_or(k.lshr(k.extract(words, e), k.constant(16)),
+                             k.bit_and(k.extract(words, e + 1), k.constant(0xffff0000LL))));
+  return k.bitcast(k.pack(pairs), Type{to, v.type.lanes});
+}
+
+Value Emitter::chosen(const Inst& i, Expr e, Value v) {
+  const ExprNode& n = e.node();
+  if (n.fn == Fn::parameter) return v;
+  const Value of = chosen(i, {e.arena, n.args[0]}, v);
+  const auto at = positions(i, n.index[0], n.index[1]);
+  if (std::all_of(at.begin(), at.end(), [&](const auto& x) { return x == at[0]; }))
+    return k.select(k.less(at[0].first, at[0].second), of, k.zero(of.type));
+  std::vector<Value> out;
+  for (int b = 0; b < of.type.lanes; ++b) {
+    const auto& [index, bound] = at[static_cast<std::size_t>(b)];
+    out.push_back(k.select(k.less(index, bound), k.extract(of, b), k.zero({of.type.element, 1})));
+  }
+  return k.pack(out);
+}
+
+bool Emitter::takes_words(Expr map) {
+  bool found = false;
+  (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    found = found || n.fn == Fn::word;
+    return std::nullopt;
+  });
+  return found;
+}
+
+// Whether the maps of an operation have few numbers whose NaN may be long, beside their results: scales of rows and columns.
+bool Emitter::shares_scales(int op) {
+  auto [at, fresh] = shares_scales_.try_emplace(op, false);
+  if (!fresh) return at->second;
+  std::set<std::pair<int, int>> numbers;
+  std::size_t results = 0;
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) {
+        if (i.op != op || i.kind != InstKind::map || r.is_loop) continue;
+        results += static_cast<std::size_t>(i.def.count);
+        for (const Reg& u : i.uses)
+          if (nan_is_long(reg_element(u))) numbers.emplace(u.id, u.first);
+      }
+  return at->second = 2 * numbers.size() <= results;
+}
+
+Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
+  if (const auto found = done.find(e.id); found != done.end()) return found->second;
+  const ExprNode& n = e.node();
+  const Type type = Type{Element::f32, i.def.count};
+  const auto arg = [&](std::size_t a) { return value(i, {e.arena, n.args[a]}, operands, done); };
+  Value out;
+  switch (n.fn) {
+  case Fn::constant: out = k.float_constant(n.value, type); break;
+  case Fn::parameter: out = operands[static_cast<std::size_t>(n.tensor)]; break;
+  case Fn::number: {
+    std::vector<Value> each;
+    for (const auto& [index, bound] : positions(i, n.sym, Sym(0))) each.push_back(k.to_float(index));
+    out = type.lanes == 1 ? each[0] : k.pack(each);
+    break;
+  }
+  case Fn::add: {
+    // A product and a sum are one instruction.
+    const auto product = [&](std::size_t a) { return Expr{e.arena, n.args[a]}.node().fn == Fn::mul; };
+    if (!product(0) && !product(1)) {
+      out = k.fadd(arg(0), arg(1));
+      break;
+    }
+    const std::size_t which = product(1) ? 1 : 0;
+    const ExprNode& m = Expr{e.arena, n.args[which]}.node();
+    const Value a = value(i, {e.arena, m.args[0]}, operands, done),
+                b = value(i, {e.arena, m.args[1]}, operands, done);
+    out = k.fma(a, b, arg(1 - which));
+    break;
+  }
+  case Fn::sub: out = k.fsub(arg(0), arg(1)); break;
+  case Fn::mul: out = k.fmul(arg(0), arg(1)); break;
+  case Fn::div: out = k.fmul(arg(0), each(arg(1), [&](Value x) { return k.rcp(x); })); break;
+  case Fn::power:
+    if (n.value == -1) {
+      out = each(arg(0), [&](Value x) { return k.rcp(x); });
+    } else if (n.value == -0.5) {
+      out = each(arg(0), [&](Value x) { return k.rsqrt(x); });
+    } else if (n.value == 0.5) {
+      out = each(arg(0), [&](Value x) { return k.sqrt(x); });
+    } else {
+      throw CodegenError("map: no instruction raises to the power " + std::to_string(n.value));
+    }
+    break;
+  case Fn::exp: {
+    const Value scaled = k.fmul(arg(0), k.float_constant(log2_e, type));
+    out = each(scaled, [&](Value x) { return k.exp2(x); });
+    break;
+  }
+  case Fn::exp2: out = each(arg(0), [&](Value x) { return k.exp2(x); }); break;
+  case Fn::log:
+    out = k.fmul(each(arg(0), [&](Value x) { return k.log2(x); }), k.float_constant(ln_2, type));
+    break;
+  case Fn::log2: out = each(arg(0), [&](Value x) { return k.log2(x); }); break;
+  case Fn::max: out = k.fmax(arg(0), arg(1)); break;
+  case Fn::min: out = k.fmin(arg(0), arg(1)); break;
+  case Fn::inside: out = inside(i, n, arg(0)); break;
+  case Fn::select: out = k.at_least(arg(0), arg(1), arg(2), arg(3)); break;
+  case Fn::nearest: out = k.round_even(arg(0)); break;
+  case Fn::to_number: out = k.convert(arg(0), Element::f32); break;
+  case Fn::to_number_unsigned: out = k.unsigned_to_float(arg(0)); break;
+  case Fn::from_bits: out = k.bitcast(arg(0), type); break;
+  case Fn::choose: out = k.choose(arg(0), arg(1), arg(2)); break;
+  case Fn::integer: out = k.constant(static_cast<std::int64_t>(n.value), Type::i32(type.lanes)); break;
+  case Fn::word: out = word(i, {e.arena, n.args[0]}, operands); break;
+  case Fn::truncated: out = k.truncate(arg(0)); break;
+  case Fn::float_bits: out = k.bitcast(arg(0), Type::i32(type.lanes)); break;
+  case Fn::word_add: out = joined(n, arg, [&](Value a, Value b) { return k.add(a, b); }); break;
+  case Fn::word_sub: out = k.sub(arg(0), arg(1)); break;
+  case Fn::word_mul: out = joined(n, arg, [&](Value a, Value b) { return k.mul(a, b); }); break;
+  case Fn::word_mul_hi: out = k.umul_high(arg(0), arg(1)); break;
+  case Fn::word_and: out = joined(n, arg, [&](Value a, Value b) { return k.bit_and(a, b); }); break;
+  case Fn::word_or: out = joined(n, arg, [&](Value a, Value b) { return k.bit_or(a, b); }); break;
+  case Fn::word_xor: out = joined(n, arg, [&](Value a, Value b) { return k.bit_xor(a, b); }); break;
+  case Fn::word_shl: out = k.shl(arg(0), shift(arg(1))); break;
+  case Fn::word_shr: out = k.lshr(arg(0), shift(arg(1))); break;
+  case Fn::word_sar: out = k.ashr(arg(0), shift(arg(1))); break;
+  case Fn::popcount: out = k.popcount(arg(0)); break;
+  case Fn::word_less: out = k.flag(k.compare(Compare::ult, arg(0), arg(1))); break;
+  case Fn::word_less_signed: out = k.flag(k.compare(Compare::slt, arg(0), arg(1))); break;
+  case Fn::word_equal: out = k.flag(k.compare(Compare::eq, arg(0), arg(1))); break;
+  case Fn::load:
+  case Fn::fold: throw CodegenError("map: loads and folds are operations of their own");
+  }
+  done.emplace(e.id, out);
+  return out;
+}
+
+Value Emitter::joined(const ExprNode& n, const std::function<Value(std::size_t)>& arg,
+                      const std::function<Value(Value, Value)>& join) {
+  Value out = arg(0);
+  for (std::size_t a = 1; a < n.args.size(); ++a) out = join(out, arg(a));
+  return out;
+}
+
+// A whole number modulo 2^32: an operand as it is in its register, or an index.
+Value Emitter::word(const Inst& i, Expr e, const std::vector<Value>& operands) {
+  const ExprNode& n = e.node();
+  const Type type = Type::i32(i.def.count);
+  if (n.fn == Fn::parameter) {
+    const Value v = operands[operands.size() / 2 + static_cast<std::size_t>(n.tensor)];
+    return v.type.element == Element::i32 ? v : k.truncate(v);
+  }
+  if (n.fn == Fn::constant) { // an index that is one
+    const double modulus = 4294967296.0, v = n.value - modulus * std::floor(n.value / modulus);
+    return k.constant(static_cast<std::int64_t>(v), type);
+  }
+  std::vector<Value> each;
+  for (const auto& [index, bound] : positions(i, n.sym, Sym(0))) each.push_back(k.lower_low(index));
+  return type.lanes == 1 ? each[0] : k.pack(each);
+}
+
+// Two formulas in an element's coordinate, for each element of the result.
+std::vector<std::pair<Sym, Sym>> Emitter::positions(const Inst& i, Sym a, Sym b) {
+  std::vector<std::pair<Sym, Sym>> out;
+  for (int e = 0; e < i.def.count; ++e) {
+    std::vector<std::pair<AtomId, Sym>> at;
+    for (std::size_t axis = 0; !i.position.empty() && axis < i.position[static_cast<std::size_t>(e)].size();
+         ++axis)
+      at.emplace_back(*p_.symbols()
+                           .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+                           .as_atom(),
+                      coordinates_(i.access.threads, axis) +
+                          Sym(i.position[static_cast<std::size_t>(e)][axis]));
+    out.emplace_back(substitute(a, at), substitute(b, at));
+  }
+  return out;
+}
+
+// One comparison for the whole vector where bound and position are multiples of its length.
+Value Emitter::inside(const Inst& i, const ExprNode& n, Value v) {
+  const auto at = positions(i, n.index[0], n.index[1]);
+  const auto position = [&](std::size_t element) { return at[element]; };
+  const auto holds = [&](std::size_t element) {
+    const auto [index, bound] = position(element);
+    return k.less(index, bound);
+  };
+  const Value beyond = k.float_constant(n.value, v.type);
+  if (whole_vector(n.index[1], v.type.lanes) && divides(Sym(v.type.lanes), position(0).first) == Truth::yes) {
+    bool run = position(0).second == n.index[1];
+    for (std::size_t e = 1; e < i.position.size(); ++e)
+      run = run && eq(position(e).first - position(0).first, Sym(static_cast<std::int64_t>(e))) == Truth::yes;
+    if (run) return k.select(holds(0), v, beyond);
+  }
+  // All comparisons first: a selection right after its own has to wait for it.
+  std::vector<Value> held, out;
+  for (int e = 0; e < v.type.lanes; ++e) held.push_back(holds(static_cast<std::size_t>(e)));
+  for (int e = 0; e < v.type.lanes; ++e)
+    out.push_back(k.select(held[static_cast<std::size_t>(e)], k.extract(v, e), k.float_constant(n.value)));
+  return v.type.lanes == 1 ? out[0] : k.pack(out);
+}
+
+bool Emitter::whole_vector(Sym bound, int lanes) const {
+  for (const Size& s : p_.sizes())
+    if (s.symbol == bound) return s.facts.multiple % lanes == 0;
+  return divides(Sym(lanes), bound) == Truth::yes;
+}
+
+Value Emitter::fold(const Inst& i) {
+  // Whole registers are joined as vectors first, then halves, then what is left one by one.
+  std::vector<Value> vectors, singles;
+  for (std::size_t at = 0; at < i.uses.size();) {
+    const Reg& r = i.uses[at];
+    const int count = code_.registers[static_cast<std::size_t>(r.id)].count;
+    bool all = r.first == 0 && at + static_cast<std::size_t>(count) <= i.uses.size();
+    for (int e = 0; e < count && all; ++e) {
+      const Reg& x = i.uses[at + static_cast<std::size_t>(e)];
+      all = x.id == r.id && x.ahead == r.ahead && x.first == e;
+    }
+    if (all && count > 1) {
+      vectors.push_back(to_f32(whole(r)));
+      at += static_cast<std::size_t>(count);
+    } else {
+      singles.push_back(to_f32(use(r)));
+      ++at;
+    }
+  }
+  std::vector<Value> joined;
+  for (const Value& v : vectors) {
+    bool found = false;
+    for (Value& j : joined)
+      if (j.type == v.type && !found) j = combine(i.monoid, j, v), found = true;
+    if (!found) joined.push_back(v);
+  }
+  for (Value j : joined) {
+    while (j.type.lanes > 1 && j.type.lanes % 2 == 0) {
+      const int half = j.type.lanes / 2;
+      j = combine(i.monoid, k.slice(j, 0, half), k.slice(j, half, half));
+    }
+    for (int e = 0; e < j.type.lanes; ++e) singles.push_back(k.extract(j, e));
+  }
+  Value out = singles[0];
+  for (std::size_t s = 1; s < singles.size(); ++s) out = combine(i.monoid, out, singles[s]);
+  return out;
+}
+
+bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target,
+                        bool few) {
+  const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };
+  if (i.kind != InstKind::map || element(i.def) != Element::bf16 || target.packs_bf16) return false;
+  if (i.nan == Nan::any) return true;
+  if (i.def.count < 2) return false; // LLVM's conversion
+  const std::function<bool(Expr)> linear = [&](Expr e) {
+    const ExprNode& n = e.node();
+    if (n.fn == Fn::parameter || (n.fn == Fn::constant && std::isfinite(n.value))) return true;
+    return (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) &&
+           std::all_of(n.args.begin(), n.args.end(), [&](int a) {
+             return linear({e.arena, a});
+           });
+  };
+  if (!linear(i.map)) return false;
+  const auto n = static_cast<std::size_t>(i.def.count);
+  for (std::size_t at = 0; at < i.uses.size(); at += n) {
+    const auto uses = std::span(i.uses).subspan(at, n);
+    if (!few && nan_is_long(element(uses[0])) &&
+        !std::all_of(uses.begin(), uses.end(), [&](const Reg& r) { return r == uses[0]; }))
+      return false;
+  }
+  return true;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,476 @@
+/// What a path of the machine code does: what it loads, stores and multiplies, as elements of the program's tensors.
+#pragma once
+
+#include "code_run.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/schedule.h>
+#include <inlay/codegen/target.h>
+#include <inlay/runtime/isa/line_table.h>
+#include <inlay/validate/code.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <unordered_set>
+#include <utility>
+
+namespace inlay::kernels::validate::sides {
+
+using codegen::Code;
+using codegen::CodeRegion;
+using codegen::Inst;
+using codegen::InstKind;
+using runtime::symbolic::Flow;
+using runtime::symbolic::FlowAccess;
+using runtime::symbolic::FlowAdd;
+using runtime::symbolic::FlowMatrix;
+using runtime::symbolic::FlowOptions;
+using MachineVerdict = runtime::symbolic::Verdict;
+
+inline std::string hex(std::uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+struct MachineEvent {
+  std::size_t instruction = 0;
+  unsigned wave = 0, lane = 0;
+  std::optional<Number> value;
+  std::size_t missing = 0; ///< why there is none: into `Trace::missing`
+  int adds = 0;            ///< as an Event's; -1: stored as well as added to
+};
+inline Element element_of(FlowAdd add) {
+  return add == FlowAdd::f32   ? Element::f32
+         : add == FlowAdd::i32 ? Element::i32
+         : add == FlowAdd::f16 ? Element::f16
+                               : Element::bf16;
+}
+inline std::string how_often(int adds) {
+  return adds == 0   ? "stores"
+         : adds == 1 ? "adds to"
+         : adds > 0  ? "adds " + std::to_string(adds) + " times to"
+                     : "stores and adds to";
+}
+struct Trace {
+  std::size_t elements = 0; ///< loaded
+  int latest = 0;           ///< the last trip of the code that loads one of them
+  /// Loads that are none of the code's up to here, all of them where nobody knows; and stores.
+  Flat<ElementAccess, MachineEvent, HashAccess> loads, stores;
+  Flat<ElementAccess, MachineEvent, HashAccess> of_latest; ///< what that trip loads
+  std::vector<std::string> missing = {""};
+  struct Product {
+    std::size_t instruction = 0;
+    unsigned wave = 0;
+    Number hash = 0;
+  };
+  std::vector<Product> products;
+  std::vector<std::string> problems; ///< an access without a formula
+  std::string unread;                ///< the first matrix product of what has no value
+  [[nodiscard]] std::size_t bytes() const {
+    return (loads.size() + stores.size() + of_latest.size()) *
+               (sizeof(ElementAccess) + sizeof(MachineEvent)) +
+           products.size() * sizeof(Product);
+  }
+};
+
+struct Sample {
+  std::vector<std::pair<std::string, std::int64_t>>
+      numbers; ///< sizes and wg_x, ..., by the names of the program
+  Assignment symbols;
+  Terms::Assignment words;
+};
+
+/// Answers the flow's questions: elements by their accesses, products by the field.
+class Client : public runtime::symbolic::FlowClient {
+public:
+  Client(const Code& code, CodeRun& run, const Flow& flow, Formulas& formulas, ValuesOfWords& values)
+      : p_(*code.program), run_(run), flow_(flow), t_(flow.terms()), formulas_(formulas), values_(values) {}
+
+  Trace* trace = nullptr;
+  const std::vector<Sample>* samples = nullptr;
+  std::vector<std::size_t>* possible = nullptr; ///< samples that take this path
+  std::function<std::vector<std::string>()> facts;
+  /// What the path says of the code's number of trips, or of the machine's, to be replaced in formulas.
+  std::function<std::vector<std::pair<AtomId, Sym>>()> resolve;
+  /// The trip after which the code has loaded an element, -1: not up to here.
+  std::function<int(const ElementAccess&)> known_load;
+  /// Where the code has loaded up to here: each name once, at byte 0.
+  std::function<std::vector<ElementAccess>()> loaded;
+  std::set<std::size_t> load_sites, store_sites, product_sites;
+
+  void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
+    load_sites.insert(access.instruction);
+    each_lane(access, true, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      const unsigned per_word = 8 * std::min(4U, access.bytes) / size;
+      for (unsigned k = 0; k < words.size(); ++k) {
+        std::vector<Number> numbers(32 / size, 0);
+        for (unsigned e = 0; e < per_word; ++e) {
+          const ElementAccess a = first.further(32 * k + e * size);
+          numbers[e] = run_.value_of(a);
+          if (a.name->inside.never) continue;
+          ++trace->elements;
+          if (const int trip = known_load ? known_load(a) : -1; trip >= 0) {
+            if (trip > trace->latest) {
+              trace->latest = trip;
+              trace->of_latest.clear();
+            }
+            if (trip == trace->latest)
+              trace->of_latest.try_emplace(a, MachineEvent{access.instruction, access.wave, l, {}, {}});
+            continue;
+          }
+          trace->loads.try_emplace(a, MachineEvent{access.instruction, access.wave, l, numbers[e], {}});
+        }
+        words[k][l] = values_.word(format, numbers);
+      }
+    });
+  }
+
+  void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
+    store_sites.insert(access.instruction);
+    if (resolve) values_.known(resolve());
+    each_lane(access, false, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      if (first.name->inside.never) return;
+      for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
+        values_.forget_missing();
+        const auto v = values_.read(words[bit / 32][l], format, bit % 32 / size);
+        const auto [was, fresh] = trace->stores.try_emplace(first.further(bit));
+        MachineEvent now{access.instruction, access.wave, l, v, 0};
+        if (!v) {
+          if (trace->missing.back() != values_.missing()) trace->missing.push_back(values_.missing());
+          now.missing = trace->missing.size() - 1;
+        }
+        if (const MachineEvent& e = was->second; access.adds != FlowAdd::none) {
+          now.adds = fresh || e.adds > 0 ? e.adds + 1 : -1;
+          if (!fresh && v) now.value = e.value ? std::optional(add(*e.value, *v)) : std::nullopt;
+          if (!fresh && !e.value) now.missing = e.missing;
+        } else if (!fresh && e.adds != 0) {
+          now.adds = -1;
+        }
+        was->second = std::move(now);
+      }
+    });
+  }
+
+  void matrix(FlowMatrix& x) override {
+    if (empties(t_, flow_.instruction(x.instruction), x)) return;
+    product_sites.insert(x.instruction);
+    if (resolve) values_.known(resolve());
+    const auto& i = flow_.instruction(x.instruction);
+    const codegen::Atom* atom = matrix_atom(p_.target(), i);
+    if (atom == nullptr) return;
+    std::string why;
+    const auto product = multiply_words(x, i, *atom, run_.product(*atom), values_, why);
+    if (!product) {
+      if (trace->unread.empty()) trace->unread = why;
+      return;
+    }
+    trace->products.push_back({x.instruction, x.wave, CodeRun::hash(*product)});
+  }
+
+  std::optional<bool> decide(Word condition) override {
+    bool seen[2] = {false, false};
+    if (samples != nullptr)
+      for (const std::size_t s : *possible) {
+        const auto v = t_.evaluate(condition, (*samples)[s].words);
+        if (v) seen[*v != 0 ? 1 : 0] = true;
+      }
+    if (seen[0] && seen[1]) return std::nullopt;
+    const auto known = facts ? facts() : formulas_.contract();
+    for (const bool v : {true, false}) {
+      if (seen[v ? 0 : 1]) continue;
+      const auto c = formulas_.condition(condition, v, known);
+      if (!c || c->never) continue;
+      if (std::all_of(c->all.begin(), c->all.end(),
+                      [&](const Sym& d) { return formulas_.decide(false, Sym(0), d, known) == Truth::yes; }))
+        return v;
+    }
+    return std::nullopt;
+  }
+
+  /// What an access says for all lanes.
+  struct Uniform {
+    int tensor = -1;
+    Sym address{}, step{}, records{};
+    bool below_2_31 = false;
+    unsigned id = 0;
+    std::vector<std::pair<AtomId, Sym>> known; ///< the number of trips, where the path says it
+  };
+  std::optional<Uniform> uniform(const FlowAccess& access) {
+    const std::array<Word, 6> key{access.descriptor[0], access.descriptor[1],
+                                  access.descriptor[2], access.descriptor[3],
+                                  access.soffset,       access.plain && access.buffer ? Word{1} : Word{0}};
+    auto at = uniforms_.find(key);
+    if (at == uniforms_.end()) {
+      auto u = parse_uniform(access);
+      if (!u) return u;
+      u->id = static_cast<unsigned>(uniforms_.size());
+      at = uniforms_.emplace(key, std::move(*u)).first;
+    }
+    Uniform u = at->second;
+    if (resolve) u.known = resolve();
+    if (u.known != resolved_by_) {
+      for (auto& names : resolved_) names.clear();
+      same_.clear();
+      resolved_by_ = u.known;
+    }
+    return u;
+  }
+
+  std::optional<Uniform> parse_uniform(const FlowAccess& access) {
+    formulas_.forget_missing();
+    Uniform u;
+    if (!access.plain || !access.buffer) {
+      why_ = "an access that is not by a raw buffer";
+      return std::nullopt;
+    }
+    const auto& d = access.descriptor;
+    if (t_.value(d[3]) != std::uint64_t{p_.target().buffer_flags}) {
+      why_ = "word 3 of the descriptor is " + t_.text(d[3], 3);
+      return std::nullopt;
+    }
+    Word high = d[1];
+    if (t_.kind(high) == TermKind::bit_and && t_.value(t_.children(high)[1]) == 0xffff) {
+      high = t_.children(high)[0];
+    } else if (high == Terms::unknown || t_.bound(high) > 0xffff) {
+      why_ = "the stride of the descriptor is not 0: " + t_.text(d[1], 4);
+      return std::nullopt;
+    }
+    const Word base = t_.join(d[0], high);
+    const auto p = pointer(base);
+    if (!p) {
+      why_ = "no pointer argument in the base " + t_.text(base, 5);
+      return std::nullopt;
+    }
+    u.tensor = p->first;
+    const auto from = formulas_.of(p->second);
+    const auto step = formulas_.of(access.soffset);
+    const auto records = formulas_.number(d[2]);
+    if (!from || !step || !records) {
+      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      return std::nullopt;
+    }
+    u.address = *from + *step;
+    u.step = *step;
+    u.records = *records;
+    u.below_2_31 =
+        formulas_.decide(false, *records, Sym(out_of_range - 1), formulas_.contract()) == Truth::yes;
+    return u;
+  }
+
+  /// `sure`: without the guards by trips that the path says hold.
+  ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known,
+                         bool sure) {
+    if (!a.name->by_trips) return a;
+    const auto now = [&](Sym s) { return substitute(s, known); };
+    auto& done = resolved_[sure ? 1 : 0];
+    auto at = done.find(a.name);
+    if (at == done.end()) {
+      const AccessName& n = *a.name;
+      Formulas::Condition inside;
+      inside.never = n.inside.never;
+      for (const Sym& d : n.inside.all)
+        if (!sure || !run_.names.watched(d) ||
+            formulas_.decide(false, Sym(0), now(d), sure_facts_) != Truth::yes)
+          Formulas::require(inside, now(d));
+      at = done.emplace(a.name, run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step),
+                                              formulas_.canonical(inside)))
+               .first;
+    }
+    ElementAccess out = at->second;
+    out.byte += a.byte;
+    out.left += a.left;
+    return out;
+  }
+
+  /// The element that the code has loaded and that is this one on the path, guards that hold there left out of both; the
+  /// first that it has loaded.
+  std::optional<ElementAccess> same_of_code(const ElementAccess& a,
+                                            const std::vector<std::pair<AtomId, Sym>>& known) {
+    if (!known_load || !facts) return std::nullopt;
+    if (auto path = facts(); path != sure_facts_ || same_.empty()) {
+      sure_facts_ = std::move(path);
+      resolved_[1].clear();
+      same_.clear();
+      for (const ElementAccess& e : loaded()) {
+        const ElementAccess sure = resolved(e, known, true);
+        same_[sure.name].emplace_back(e, sure);
+      }
+    }
+    const ElementAccess sure = resolved(a, known, true);
+    std::optional<ElementAccess> out;
+    int first = 0;
+    if (const auto all = same_.find(sure.name); all != same_.end())
+      for (const auto& [of_code, then] : all->second) {
+        ElementAccess e = of_code;
+        e.byte = sure.byte - then.byte;
+        e.left = sure.left - then.left;
+        e.bit = a.bit;
+        if (const int trip = known_load(e); trip >= 0 && (!out || trip < first)) {
+          out = e;
+          first = trip;
+        }
+      }
+    return out;
+  }
+
+  /// The first element that a lane accesses.
+  std::optional<ElementAccess> first_of(const FlowAccess& access, const Uniform& u, unsigned lane) {
+    const std::array<Word, 3> key{u.id, access.guard[lane], access.offset[lane]};
+    if (const auto at = firsts_.find(key); at != firsts_.end()) return at->second;
+    auto a = parse(access, u, lane);
+    if (a) firsts_.try_emplace(key, *a);
+    return a;
+  }
+  std::optional<ElementAccess> parse(const FlowAccess& access, const Uniform& u, unsigned lane) {
+    formulas_.forget_missing();
+    Formulas::Condition inside;
+    if (!guard(access.guard[lane], true, inside)) return std::nullopt;
+    // Lanes that are sent out of range instead of being switched off.
+    Word offset = access.offset[lane];
+    for (bool again = true; again;) {
+      again = false;
+      if (offset == Terms::unknown) {
+        why_ = "nothing is known of the address";
+        return std::nullopt;
+      }
+      std::vector<TermPart> parts(t_.parts(offset).begin(), t_.parts(offset).end());
+      if (t_.kind(offset) == TermKind::select) parts = {{offset, 1}};
+      for (const TermPart& part : parts) {
+        if (part.coefficient != 1 || t_.kind(part.atom) != TermKind::select) continue;
+        const Word c = t_.children(part.atom)[0], yes = t_.children(part.atom)[1],
+                   no = t_.children(part.atom)[2];
+        const Word rest = t_.subtract(offset, part.atom);
+        // The word that the machine uses then, sums included, is beyond every number of records.
+        const auto dropped = [&](Word arm) {
+          return static_cast<std::int64_t>(t_.value(t_.add(rest, arm)).value_or(0)) >= out_of_range;
+        };
+        const bool drops_no = dropped(no);
+        if ((!drops_no && !dropped(yes)) || !u.below_2_31) continue;
+        if (!guard(c, drops_no, inside)) return std::nullopt;
+        offset = t_.add(rest, drops_no ? yes : no);
+        again = true;
+        break;
+      }
+    }
+    const bool endless = run_.is_seen(u.tensor) && u.records == Sym(out_of_range - 1);
+    const auto at = formulas_.number(offset, inside.all);
+    if (!at) {
+      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      return std::nullopt;
+    }
+    // One of several work-items that hold the same stores it: the others are sent out of range.
+    if (const auto v = at->constant(); v && v->value() >= out_of_range && u.below_2_31) inside.never = true;
+    if (endless) {
+      // No end that anybody is to meet: what passes is inside of it, whether or not the scalar offset counts.
+      const auto step = formulas_.number(access.soffset);
+      std::vector<std::string> known = formulas_.contract();
+      for (const Sym& d : inside.all) known.push_back("0 <= " + to_string(d));
+      const Sym end = u.records - Sym(std::int64_t{access.bytes}) - *at;
+      if (!step || formulas_.decide(false, Sym(0), end - *step, known) != Truth::yes) {
+        why_ = "that " + to_string(*at) + " bytes and " + to_string(u.step) + " are inside of 2^31";
+        return std::nullopt;
+      }
+      return run_.names.endless(u.tensor, u.address + *at, formulas_.asked(formulas_.canonical(inside)));
+    }
+    return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
+  }
+
+private:
+  static constexpr std::int64_t out_of_range = 0x80000000LL;
+
+  /// Calls f(lane, first element, format, bits of one) for every lane that may take part.
+  template <class F>
+  void each_lane(const FlowAccess& access, bool is_load, F f) {
+    const auto u = uniform(access);
+    for (unsigned l = 0; l < 64; ++l) {
+      if (access.guard[l] == 0) continue;
+      const auto first = u ? first_of(access, *u, l) : std::nullopt;
+      const Element format = first ? p_.tensor(first->name->tensor).element : Element::f32;
+      const int width = bits(format);
+      if (first && ((width != 4 && width != 8 && width != 16 && width != 32) ||
+                    access.bytes * 8 % static_cast<unsigned>(width) != 0))
+        why_ = "parts of elements";
+      else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))
+        why_ = "an addition of another format than the tensor's";
+      else if (first) {
+        // By the name that the code has used for it, or else with the number of trips that the path says.
+        const auto used = [&](const ElementAccess& x) { return known_load && known_load(x) >= 0; };
+        ElementAccess named = *first;
+        if (!u->known.empty() && !used(named)) {
+          named = resolved(*first, u->known, false);
+          if (const auto e = is_load && !used(named) ? same_of_code(*first, u->known) : std::nullopt)
+            named = *e;
+        }
+        f(l, named, format, static_cast<unsigned>(width));
+        continue;
+      }
+      problem(access, l);
+    }
+  }
+
+  bool guard(Word c, bool value, Formulas::Condition& into) {
+    if (t_.value(c) && (*t_.value(c) != 0) == value) return true;
+    const auto one = formulas_.condition(c, value);
+    if (!one) {
+      why_ = "no formula for the guard " + t_.text(c, 5);
+      return false;
+    }
+    for (const Sym& d : one->all) Formulas::require(into, d);
+    into.never = into.never || one->never;
+    return true;
+  }
+
+  /// The tensor whose pointer argument is in an address, and the rest.
+  std::optional<std::pair<int, Word>> pointer(Word address) {
+    if (address == Terms::unknown) return std::nullopt;
+    std::vector<TermPart> parts(t_.parts(address).begin(), t_.parts(address).end());
+    if (t_.kind(address) != TermKind::linear) parts = {{address, 1}};
+    for (const TermPart& p : parts) {
+      if (t_.kind(p.atom) != TermKind::pair || p.coefficient != 1) continue;
+      const Word low = t_.children(p.atom)[0], high = t_.children(p.atom)[1];
+      if (t_.kind(low) != TermKind::symbol || t_.kind(high) != TermKind::symbol) continue;
+      for (const codegen::Tensor& t : p_.tensors())
+        if (t.space == codegen::Space::global && t_.name(low) == t.name + ".lo" &&
+            t_.name(high) == t.name + ".hi")
+          return {{t.id, t_.subtract(address, p.atom)}};
+    }
+    return std::nullopt;
+  }
+
+  void problem(const FlowAccess& access, unsigned lane) {
+    if (trace->problems.size() > 3) return;
+    const auto& i = flow_.instruction(access.instruction);
+    trace->problems.push_back(located(i) + ", wave " + std::to_string(access.wave) + " lane " +
+                              std::to_string(lane) + ": " + why_);
+  }
+
+  const codegen::Program& p_;
+  CodeRun& run_;
+  const Flow& flow_;
+  Terms& t_;
+  Formulas& formulas_;
+  ValuesOfWords& values_;
+  std::string why_;
+  // What words say is the same on every path.
+  struct HashWords {
+    template <std::size_t n>
+    std::size_t operator()(const std::array<Word, n>& words) const {
+      Number h = n;
+      for (const Word w : words) h = random_of(h, w);
+      return static_cast<std::size_t>(h);
+    }
+  };
+  std::unordered_map<std::array<Word, 6>, Uniform, HashWords> uniforms_;
+  Flat<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
+  std::vector<std::pair<AtomId, Sym>> resolved_by_;
+  std::array<std::unordered_map<const AccessName*, ElementAccess>, 2> resolved_; ///< names with that put in
+  std::vector<std::string> sure_facts_;                                          ///< for the second
+  std::unordered_map<const AccessName*, std::vector<std::pair<ElementAccess, ElementAccess>>> same_;
+};
+
+} // namespace inlay::kernels::validate::sides

@@ -1,0 +1,322 @@
+// A loop of the machine by induction: two heads, what of them stays, what moves by a step, what holds the same values as the code.
+#include "code_sides.h"
+
+namespace inlay::kernels::validate::sides {
+
+bool Sides::loop(Path& path, std::size_t head, std::string& why) {
+  auto& kept = path.heads[head];
+  Abstract a;
+  a.head = head;
+  a.from = kept[kept.size() - 2];
+  Flow& one = *a.from;
+  Flow& two = *kept.back();
+  for (const auto& c : two.path()) a.way.push_back(c.second);
+  // Which trips of the code the two heads are: where most of what the machine holds is held.
+  const auto numbers_in = [&](Flow& f) {
+    std::unordered_set<Number> out;
+    for (unsigned w = 0; w < f.waves(); ++w)
+      for (unsigned r = 0; r < Flow::rows; ++r)
+        for (const unsigned l : {0U, 21U, 63U})
+          if (const auto d = values_->datum(f.vector(w, r, l)))
+            out.insert(d->numbers.begin(), d->numbers.end());
+    for (std::size_t k = 0; k < f.lds().size(); k += 37)
+      if (const auto d = values_->datum(f.lds()[k])) out.insert(d->numbers.begin(), d->numbers.end());
+    return out;
+  };
+  const auto best = [&](Flow& f, int from, int to) {
+    const auto wanted = numbers_in(f);
+    int found = from;
+    std::size_t most = 0;
+    for (int b = from; b <= to; ++b) {
+      std::set<Number> held;
+      const auto look = [&](const std::vector<Number>& all) {
+        for (const Number v : all)
+          if (wanted.contains(v)) held.insert(v);
+      };
+      const auto& state = boundary(b);
+      for (const auto& [key, values] : state.registers) look(values);
+      for (const auto& [key, values] : state.lds) look(values);
+      const std::size_t n = held.size();
+      if (n > most) {
+        most = n;
+        found = b;
+      }
+    }
+    return found;
+  };
+  const CodeRegion& region = *shape_->loop;
+  const int reach = region.ring * static_cast<int>(kept.size()) + 1;
+  a.first = best(one, 0, reach);
+  const int second = best(two, a.first + 1, a.first + 1 + std::max(2 * region.ring, codegen::most_copies));
+  a.period = second - a.first;
+  if (a.period % region.ring != 0) {
+    why = "its heads are the trips " + std::to_string(a.first) + " and " + std::to_string(second) +
+          " of the code";
+    return false;
+  }
+  // The code is in its loop at the first of them.
+  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1),
+                        formulas_->facts(formulas_->contract(), one.path())) != Truth::yes) {
+    why = "that the code is in its loop too";
+    return false;
+  }
+  const auto& s1 = boundary(a.first);
+  const auto& s2 = boundary(second);
+  const auto block = [&](bool lds, int id, int at, const std::vector<Number>& x,
+                         const std::vector<Number>& y) {
+    if (x.size() != y.size()) return;
+    a.blocks.push_back({lds, id, at, a.one.size(), x.size()});
+    a.one.insert(a.one.end(), x.begin(), x.end());
+    a.two.insert(a.two.end(), y.begin(), y.end());
+  };
+  for (const auto& [key, values] : s1.registers) {
+    const bool outside = code_.registers[static_cast<std::size_t>(key.first)].outside;
+    const int relative = outside ? 0 : key.second - a.first;
+    const auto other = s2.registers.find({key.first, outside ? 0 : second + relative});
+    if (other != s2.registers.end()) block(false, key.first, relative, values, other->second);
+  }
+  const std::size_t registers_end = a.one.size();
+  for (const auto& [key, values] : s1.lds)
+    if (const auto other = s2.lds.find(key); other != s2.lds.end())
+      block(true, key.first, key.second, values, other->second);
+  a.fresh.resize(a.one.size());
+  for (std::size_t k = 0; k < a.one.size(); ++k) a.fresh[k] = a.one[k] != a.two[k];
+  Flat<Number, int> kinds, in_registers, in_lds;
+  std::vector<int> last; // of each kind
+  for (std::size_t k = 0; k < a.one.size(); ++k) {
+    const Number both = random_of(a.one[k], a.two[k]);
+    const int kind = kinds.try_emplace(both, static_cast<int>(kinds.size())).first->second;
+    a.kind.push_back(kind);
+    a.next_alike.push_back(-1);
+    if (static_cast<std::size_t>(kind) == last.size()) {
+      last.push_back(static_cast<int>(k));
+      a.first_alike.push_back(static_cast<int>(k));
+    } else {
+      int& before = last[static_cast<std::size_t>(kind)];
+      a.next_alike[static_cast<std::size_t>(before)] = static_cast<int>(k);
+      before = static_cast<int>(k);
+    }
+    (k < registers_end ? in_registers : in_lds).try_emplace(both, static_cast<int>(k));
+  }
+  a.first_kind = a.kind;
+  Terms& t = one.terms();
+  // What elements are computed to and kept as, two in a word.
+  std::set<Element> formats;
+  for (const codegen::Register& r : code_.registers)
+    if (bits(r.element) == 16) formats.insert(r.element);
+  for (const codegen::Tensor& x : p_.tensors())
+    if (bits(x.element) == 16) formats.insert(x.element);
+  // A step is the same in every trip when it is made of arguments.
+  Flat<Word, bool> steady_words;
+  const std::function<bool(Word)> steady = [&](Word w) {
+    if (w == Terms::unknown) return false;
+    if (const auto at = steady_words.find(w); at != steady_words.end()) return at->second;
+    bool good = true;
+    switch (t.kind(w)) {
+    case TermKind::symbol: good = formulas_->of(w).has_value(); break;
+    case TermKind::linear:
+      for (std::size_t k = 0; good && k < t.parts(w).size(); ++k) good = steady(t.parts(w)[k].atom);
+      break;
+    case TermKind::none:
+    case TermKind::unknown:
+    case TermKind::load:
+    case TermKind::function:
+    case TermKind::datum: good = false; break;
+    default:
+      for (std::size_t k = 0; good && k < t.children(w).size(); ++k) good = steady(t.children(w)[k]);
+      break;
+    }
+    return steady_words[w] = good;
+  };
+  const auto relate = [&](Word x, Word y, bool lds) -> int {
+    if (x == y) return -1;
+    Related r;
+    const auto find = [&](Element format, unsigned count, auto&& get) {
+      std::vector<int> places;
+      for (unsigned e = 0; e < count; ++e) {
+        const auto v1 = get(x, e), v2 = get(y, e);
+        if (!v1 || !v2) return false;
+        const Number key = random_of(*v1, *v2);
+        for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds})
+          if (const auto at = map->find(key); at != map->end()) {
+            places.push_back(at->second);
+            break;
+          }
+        if (places.size() != e + 1) return false;
+      }
+      r.kind = Related::Kind::data;
+      r.format = format;
+      r.places = std::move(places);
+      return true;
+    };
+    const auto d1 = values_->datum(x), d2 = values_->datum(y);
+    if (d1 && d2) {
+      if (d1->format == d2->format && d1->numbers.size() == d2->numbers.size())
+        find(d1->format, static_cast<unsigned>(d1->numbers.size()),
+             [&](Word w, unsigned e) -> std::optional<Number> { return (w == x ? d1 : d2)->numbers[e]; });
+    } else if (x != 0 && y != 0 && x != Terms::unknown && y != Terms::unknown) {
+      const Word step = t.subtract(y, x);
+      if (!d1 && !d2 && steady(step)) {
+        r.kind = Related::Kind::linear;
+        r.step = step;
+      } else {
+        const auto as = [&](Element format) {
+          return find(format, 32 / static_cast<unsigned>(bits(format)),
+                      [&](Word w, unsigned e) { return values_->read(w, format, e); });
+        };
+        static_cast<void>(as(Element::f32) || std::any_of(formats.begin(), formats.end(), as));
+      }
+    }
+    a.related.push_back(std::move(r));
+    return static_cast<int>(a.related.size()) - 1;
+  };
+  for (unsigned w = 0; w < one.waves(); ++w) {
+    a.scalars.emplace_back(Flow::scalars, -1);
+    a.vectors.emplace_back(Flow::rows * 64, -1);
+    for (unsigned r = 0; r < Flow::scalars; ++r)
+      a.scalars[w][r] = relate(one.scalar(w, r), two.scalar(w, r), false);
+    a.scc.push_back(one.scc(w) != two.scc(w));
+    for (unsigned r = 0; r < Flow::rows; ++r) {
+      if (one.surely_same(two, w, r)) continue;
+      for (unsigned l = 0; l < 64; ++l)
+        a.vectors[w][r * 64 + l] = relate(one.vector(w, r, l), two.vector(w, r, l), false);
+    }
+  }
+  a.lds.assign(one.lds().size(), -1);
+  for (std::size_t k = 0; k < a.lds.size(); ++k) a.lds[k] = relate(one.lds()[k], two.lds()[k], true);
+
+  const auto reasons = reasons_;
+  const auto samples = samples_;
+  for (int round = 0; round < 12; ++round) {
+    reasons_ = reasons;
+    samples_ = samples;
+    a.changed = false;
+    if (attempt(a, why)) {
+      ++report_.loops;
+      // What the path did up to here is the code's, too.
+      for (const auto& p : path.trace.problems) missing(p);
+      foreign_loads(path, {}, second, true, "before the loop");
+      Events stores;
+      for (int k = 0; k <= second; ++k) join(stores, stores_[static_cast<std::size_t>(k)]);
+      compare_stores(path, stores, "before the loop");
+      samples_ = samples;
+      return true;
+    }
+    if (!a.changed) break;
+  }
+  if (reasons_.size() > reasons.size()) {
+    for (const auto& r : reasons_)
+      if (!reasons.contains(r)) why = r;
+  }
+  reasons_ = reasons;
+  samples_ = samples;
+  return false;
+}
+
+bool Sides::attempt(Abstract& a, std::string& why) {
+  Flow& one = *a.from;
+  Terms& t = one.terms();
+  const CodeRegion& region = *shape_->loop;
+  const std::string name = "periods." + std::to_string(fresh_++);
+  const Interval trips = interval(region.trips);
+  const std::int64_t most = trips.upper ? (trips.upper->value() - a.first) / a.period + 1 : 0x7fffffff;
+  a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
+  // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
+  a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),
+                                    {Int(0), Int(most)});
+  formulas_->name(a.periods, a.u);
+  a.base = formulas_->facts(formulas_->contract(), one.path());
+  a.facts = a.base;
+  const AtomId u_atom = *a.u.as_atom();
+  if (a.last_u) { // its symbol is new
+    const std::pair<AtomId, Sym> renamed[] = {{*a.last_u, a.u}};
+    for (Sym& d : a.invariants) d = substitute(d, renamed);
+  }
+  a.last_u = u_atom;
+  for (const Sym& d : a.invariants) a.facts.push_back("0 <= " + to_string(d));
+  a.facts.push_back(to_string(Sym(a.first) + Sym(a.period) * a.u) +
+                    " <= " + to_string(region.trips - Sym(1)));
+  a.facts.push_back(to_string(a.u) + " >= 0");
+  // The code's places: fresh values, but for those that stay.
+  a.start = a.one;
+  for (std::size_t k = 0; k < a.start.size(); ++k)
+    if (a.fresh[k]) a.start[k] = apply(Function::fresh, (fresh_ << 32) + static_cast<Number>(a.kind[k]));
+  CodeRun::State state;
+  for (const auto& b : a.blocks) {
+    const bool outside = !b.lds && code_.registers[static_cast<std::size_t>(b.id)].outside;
+    auto& to = (b.lds ? state.lds : state.registers)[{b.id, b.lds || outside ? b.at : a.first + b.at}];
+    to.assign(a.start.begin() + static_cast<std::ptrdiff_t>(b.base),
+              a.start.begin() + static_cast<std::ptrdiff_t>(b.base + b.size));
+  }
+  a.runs.clear();
+  a.loads.clear();
+  a.stores.assign(1, {});
+  a.runs.push_back(std::move(state));
+  static_cast<void>(after(a, a.period + 1));
+  // The machine's words.
+  Flow begin = one;
+  const auto word_of = [&](const Related& r, Word before) -> Word {
+    if (r.kind == Related::Kind::unknown) return values_->anything(); // which may be read and then dropped
+    if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, r.step));
+    std::vector<Number> numbers;
+    for (const int p : r.places) numbers.push_back(a.start[static_cast<std::size_t>(p)]);
+    return values_->word(r.format, numbers);
+  };
+  for (unsigned w = 0; w < begin.waves(); ++w) {
+    for (unsigned r = 0; r < Flow::scalars; ++r)
+      if (const int k = a.scalars[w][r]; k >= 0) {
+        const Related& x = a.related[static_cast<std::size_t>(k)];
+        // Lanes that may be anything would be taken for active ones.
+        if (r >= 126 && x.kind == Related::Kind::unknown) {
+          why = "EXEC changes from trip to trip";
+          return false;
+        }
+        begin.set_scalar(w, r, word_of(x, begin.scalar(w, r)));
+      }
+    if (a.scc[w]) begin.set_scc(w, Terms::unknown);
+    for (unsigned r = 0; r < Flow::rows; ++r)
+      for (unsigned l = 0; l < 64; ++l)
+        if (const int k = a.vectors[w][r * 64 + l]; k >= 0)
+          begin.set_vector(w, r, l, word_of(a.related[static_cast<std::size_t>(k)], begin.vector(w, r, l)));
+  }
+  for (std::size_t k = 0; k < a.lds.size(); ++k)
+    if (a.lds[k] >= 0)
+      begin.lds()[k] = word_of(a.related[static_cast<std::size_t>(a.lds[k])], begin.lds()[k]);
+  a.begin = std::make_unique<Flow>(begin);
+  // Numbers for the sizes and the periods.
+  std::vector<Sample> drawn;
+  Draw draw(code_);
+  for (int k = 0; k < 400 && drawn.size() < 60; ++k) {
+    Sample s = draw(2 * a.first + 4 * a.period + 8);
+    const auto terms_of = [&](Sample& x) {
+      for (const auto& [n, v] : x.numbers)
+        if (const auto at = flow_options().maxima.find(n); at != flow_options().maxima.end())
+          x.words[t.symbol(n, at->second)] = static_cast<std::uint64_t>(v);
+        else
+          x.words[t.symbol(n, 0x7fffffffU)] = static_cast<std::uint64_t>(v);
+    };
+    terms_of(s);
+    const std::int64_t room = evaluate(region.trips, s.symbols).value() - 1 - a.first;
+    if (room < 0) continue;
+    const bool takes = std::all_of(one.path().begin(), one.path().end(), [&](const auto& c) {
+      const auto v = t.evaluate(c.first, s.words);
+      return v && (*v != 0) == c.second;
+    });
+    if (!takes) continue;
+    const std::int64_t u = std::max<std::int64_t>(0, (room / a.period) - k % 3);
+    s.words[a.periods] = static_cast<std::uint64_t>(u);
+    s.symbols.set(a.u, Int(u));
+    if (std::any_of(a.invariants.begin(), a.invariants.end(),
+                    [&](const Sym& d) { return evaluate(d, s.symbols) < Int(0); }))
+      continue;
+    drawn.push_back(std::move(s));
+  }
+  samples_ = std::move(drawn);
+  Path path(std::move(begin));
+  for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
+  const std::size_t before = reasons_.size();
+  explore(std::move(path), &a);
+  return !a.changed && reasons_.size() == before;
+}
+
+} // namespace inlay::kernels::validate::sides

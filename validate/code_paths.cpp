@@ -1,0 +1,567 @@
+// Path by path: what the code has loaded and stored where the machine is, and what the machine has.
+#include "code_sides.h"
+
+namespace inlay::kernels::validate::sides {
+
+std::vector<std::string> Sides::facts(const Path& path, const Abstract* a) {
+  if (a == nullptr) return formulas_->facts(formulas_->contract(), path.flow.path());
+  const auto& all = path.flow.path();
+  return formulas_->facts(a->facts,
+                          {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()), all.end()});
+}
+
+const CodeRun::State& Sides::boundary(int trips) {
+  const CodeRegion* loop = shape_->loop;
+  if (boundaries_.empty()) {
+    code_run_->state = {};
+    code_run_->loads.clear();
+    code_run_->stores.clear();
+    for (const CodeRegion* r : shape_->before)
+      if (loop == nullptr || runs_with(*r, *loop)) code_run_->run(r->body, *r, 0, Sym(0), {});
+    if (loop != nullptr) code_run_->run(loop->prologue, *loop, 0, Sym(0), {});
+    boundaries_.push_back(code_run_->state);
+    stores_.push_back(std::move(code_run_->stores));
+    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, 0);
+  }
+  while (static_cast<int>(boundaries_.size()) <= trips) {
+    const int b = static_cast<int>(boundaries_.size()) - 1;
+    code_run_->state = boundaries_.back();
+    code_run_->loads.clear();
+    code_run_->stores = {};
+    code_run_->run(loop->body, *loop, b, Sym(b), {});
+    std::erase_if(code_run_->state.registers, [&](const auto& e) {
+      return !code_.registers[static_cast<std::size_t>(e.first.first)].outside && e.first.second < b - 1;
+    });
+    boundaries_.push_back(code_run_->state);
+    stores_.push_back(std::move(code_run_->stores));
+    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, b + 1);
+  }
+  return boundaries_[static_cast<std::size_t>(trips)];
+}
+
+/// How many more trips the code makes on a path, when that is one number.
+std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
+  const CodeRegion* loop = shape_->loop;
+  const Sym base = a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0);
+  std::vector<int> candidates;
+  if (!path.samples.empty()) {
+    for (const std::size_t k : path.samples) {
+      const auto& s = samples_[k].symbols;
+      const auto n = static_cast<int>((evaluate(loop->trips, s) - Int(1) - evaluate(base, s)).value());
+      if (!candidates.empty() && candidates[0] != n) return std::nullopt;
+      candidates.assign(1, n);
+    }
+  } else {
+    for (int k = 0; k < 40; ++k) candidates.push_back(k);
+  }
+  const auto known = facts(path, a);
+  for (const int c : candidates)
+    if (c >= 0 && c < 64 && formulas_->decide(true, loop->trips - Sym(1), base + Sym(c), known) == Truth::yes)
+      return c;
+  return std::nullopt;
+}
+
+/// Quotients in the conditions of a path that are one number on it, or that many more than the loop's periods: the trips of a
+/// machine's loop that takes several of the code's at once, where the path leaves open how many those are.
+std::vector<std::pair<AtomId, Sym>> Sides::counted(const Path& path, const Abstract* a) {
+  std::vector<std::pair<AtomId, Sym>> out;
+  if (path.samples.empty()) return out;
+  std::set<Sym> quotients;
+  const auto known = facts(path, a);
+  for (const auto& [word, value] : path.flow.path())
+    for (const Sym& d : formulas_->either(word, value, known))
+      for (const auto& t : d.terms())
+        for (const Factor& f : t.factors())
+          if (formulas_->context().atom(f.atom).kind == AtomKind::floor_div)
+            quotients.insert(formulas_->context().product(Int(1), std::array{Factor{f.atom, 1}}));
+  for (const Sym& q : quotients)
+    for (const int step : a != nullptr ? std::vector{1, a->period, 0} : std::vector{0}) {
+      const Sym base = a != nullptr ? Sym(step) * a->u : Sym(0);
+      std::optional<Int> one;
+      const auto rest = [&](std::size_t k) {
+        return evaluate(q, samples_[k].symbols) - evaluate(base, samples_[k].symbols);
+      };
+      const bool same = std::all_of(path.samples.begin(), path.samples.end(), [&](std::size_t k) {
+        const Int v = rest(k);
+        return *(one ? one : one = v) == v;
+      });
+      if (!same || formulas_->decide(true, q, base + Sym(*one), known) != Truth::yes) continue;
+      for (const Sym& form : {q, formulas_->canonical(q)})
+        if (const auto atom = form.as_atom()) out.emplace_back(*atom, base + Sym(*one));
+      break;
+    }
+  return out;
+}
+
+Versions Sides::versions(const Path& path, const Abstract* a) {
+  Versions out;
+  for (const auto& v : versions_of(code_)) {
+    std::optional<bool> divides;
+    for (const std::size_t s : path.samples) {
+      const bool d = evaluate(v.first, samples_[s].symbols).value() % v.second == 0;
+      if (divides && *divides != d)
+        throw NotFollowed{"the machine code takes one way for " + to_string(v.first) + " % " +
+                          std::to_string(v.second) + " = 0 and otherwise"};
+      divides = d;
+    }
+    const Sym rest = floor_mod(v.first, Sym(v.second));
+    const auto known = facts(path, a);
+    for (const bool d : {true, false}) {
+      if (divides && *divides != d) continue;
+      const bool shown = d ? formulas_->decide(true, rest, Sym(0), known) == Truth::yes
+                           : formulas_->decide(false, Sym(1), rest, known) == Truth::yes;
+      if (shown) {
+        out[v] = d;
+        break;
+      }
+    }
+    if (!out.contains(v))
+      throw NotFollowed{"whether " + std::to_string(v.second) + " divides " + to_string(v.first) +
+                        " on a path of the machine code"};
+  }
+  return out;
+}
+
+/// Whether the code runs a region on a path: what the path says of the conditions of its branches.
+bool Sides::runs(const CodeRegion& r, const Path& path, const Abstract* a) {
+  for (const codegen::Guard& g : r.guards) {
+    const codegen::Condition c = code_run_->fixed(g.condition);
+    const auto known = facts(path, a);
+    const bool below = formulas_->decide(false, c.a + Sym(1), c.b, known) == Truth::yes;
+    if (!below && formulas_->decide(false, c.b, c.a, known) != Truth::yes)
+      throw NotFollowed{"whether " + to_string(c.a) + " < " + to_string(c.b) +
+                        " on a path of the machine code"};
+    if (below != g.holds) return false;
+  }
+  return true;
+}
+
+template <class Accesses>
+void Sides::differs(const Path& path, std::optional<ElementAccess> machine, const Accesses& all,
+                    std::optional<ElementAccess> code) {
+  if (differences_.size() > 400) return;
+  if (machine && !code)
+    for (const auto& [key, event] : all)
+      if (key.name->tensor == machine->name->tensor && key.byte == machine->byte &&
+          key.name->address == machine->name->address) {
+        code = key;
+        break;
+      }
+  if (differences_.empty() || *differences_.back().path != path.flow.path())
+    differences_.push_back({std::make_shared<const std::vector<std::pair<Word, bool>>>(path.flow.path()),
+                            std::move(machine), std::move(code)});
+  else
+    differences_.push_back({differences_.back().path, std::move(machine), std::move(code)});
+}
+
+/// Loads that the code has not made after so many trips, nor in `loads`.
+void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
+                          const std::string& where) {
+  std::size_t bad = 0;
+  for (const auto& [key, event] : path.trace.loads) {
+    const auto known = loads_until_.find(key);
+    if (loads.contains(key) || (by_number && known != loads_until_.end() && known->second <= trips)) continue;
+    if (++bad % 16 == 1) differs(path, key, loads_until_);
+    if (bad < 3)
+      missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+              std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form" +
+              instead(key, loads_until_) + instead(key, loads));
+  }
+  // The last trip has no prefetch, and is not one of those that are counted.
+  for (const auto& [key, event] : path.trace.of_latest)
+    if (path.trace.latest > trips + 1 || (path.trace.latest > trips && !loads.contains(key))) {
+      missing(where + ": " + at(event.instruction) + " loads what the code loads in a later trip only");
+      break;
+    }
+}
+
+/// The code's state after r more trips of the abstract loop.
+const CodeRun::State& Sides::after(Abstract& a, int r) {
+  while (static_cast<int>(a.runs.size()) <= r) {
+    const int k = static_cast<int>(a.runs.size());
+    code_run_->loads.clear();
+    code_run_->stores = {};
+    code_run_->state = a.runs.back();
+    code_run_->run(shape_->loop->body, *shape_->loop, a.first + k - 1,
+                   Sym(a.first) + Sym(a.period) * a.u + Sym(k - 1), {});
+    for (const auto& [key, event] : code_run_->loads) a.loads.try_emplace(key, k);
+    a.runs.push_back(code_run_->state);
+    a.stores.push_back(std::move(code_run_->stores));
+  }
+  return a.runs[static_cast<std::size_t>(r)];
+}
+
+/// What is stored later takes the place of what was; sums are added.
+void Sides::join(Events& to, const Events& from) const {
+  for (const auto& [key, e] : from) {
+    const auto [was, fresh] = to.try_emplace(key, e);
+    if (fresh) continue;
+    Event now = e;
+    if ((e.adds != 0) != (was->second.adds != 0))
+      throw NotFollowed{"the code stores an element and adds to it"};
+    if (e.adds != 0) {
+      now.value = values_->arithmetic().sum(was->second.value, e.value);
+      now.adds += was->second.adds;
+    }
+    was->second = now;
+  }
+}
+
+bool Sides::compare_stores(const Path& path, const Events& stores, const std::string& where) {
+  std::size_t wrong = 0;
+  for (const auto& [key, event] : path.trace.stores) {
+    const auto found = stores.find(key);
+    if (found == stores.end()) {
+      if (wrong % 16 == 0) differs(path, key, stores);
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", stores " + text(key) +
+                ", which the code does not in this form" + instead(key, stores));
+    } else if (event.adds != found->second.adds) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", " + how_often(event.adds) + " " + text(key) + ", the code " +
+                how_often(found->second.adds) + " it");
+    } else if (!event.value) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
+      if (++wrong < 3)
+        missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
+                " lane " + std::to_string(event.lane) + ", stores: " + path.trace.missing[event.missing] +
+                (path.trace.unread.empty() ? "" : "; " + path.trace.unread));
+    } else if (*event.value != found->second.value) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", stores another value than the code at " + text(key));
+    }
+  }
+  if (wrong == 0 && path.trace.stores.size() != stores.size())
+    for (const auto& [key, event] : stores)
+      if (!path.trace.stores.contains(key)) {
+        differs(path, {}, stores, key);
+        missing(where + ": nothing stores " + text(key) + " of work-item " + std::to_string(event.thread));
+        ++wrong;
+        break;
+      }
+  return wrong == 0;
+}
+
+void Sides::compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
+                    const std::string& where) {
+  for (const auto& p : path.trace.problems) missing(p);
+  compare_stores(path, stores, where);
+  foreign_loads(path, loads, trips, by_number, where);
+  for (const auto& p : path.trace.products)
+    if (!code_run_->products.contains(p.hash)) {
+      missing(where + ": " + at(p.instruction) + ", wave " + std::to_string(p.wave) +
+              ", makes what no matrix product of the code makes");
+      break;
+    }
+  report_.elements_loaded = std::max(report_.elements_loaded, path.trace.elements);
+  report_.elements_stored = std::max(report_.elements_stored, path.trace.stores.size());
+}
+
+void Sides::ended(Path& path, Abstract* a) {
+  const CodeRegion* loop = shape_->loop;
+  if (loop != nullptr && !runs(*loop, path, a)) loop = nullptr;
+  const std::string where =
+      a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
+  int trips = 0;
+  if (loop != nullptr) {
+    // How many trips the code makes here.
+    const auto n = trips_of(path, a);
+    if (!n) {
+      differs(path, {}, Events(), {});
+      missing(where + ": that the code leaves its loop after as many trips");
+      return;
+    }
+    trips = *n;
+  }
+  const Versions chosen = versions(path, a);
+  Events stores; // of the trips before the last
+  if (loop == nullptr) {
+    code_run_->state = {};
+  } else {
+    const CodeRun::State& state = a == nullptr ? boundary(trips) : after(*a, trips);
+    for (int k = 0; k <= trips; ++k)
+      join(stores, (a == nullptr ? stores_ : a->stores)[static_cast<std::size_t>(k)]);
+    code_run_->state = state;
+  }
+  code_run_->loads.clear();
+  code_run_->stores.clear();
+  code_run_->begin();
+  const int number = (a != nullptr ? a->first : 0) + trips;
+  if (loop != nullptr && loop->trips.as_atom() && !trips_are_a_size())
+    code_run_->known = {{*loop->trips.as_atom(),
+                         (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
+  if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop->trips - Sym(1), chosen);
+  if (loop == nullptr) {
+    code_run_->state = {};
+    for (const CodeRegion* r : shape_->before)
+      if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  }
+  for (const CodeRegion* r : shape_->after)
+    if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  code_run_->known.clear();
+  join(stores, code_run_->stores);
+  compare(path, stores, code_run_->loads, trips, a == nullptr, where);
+}
+
+void Sides::explore(Path start, Abstract* a) {
+  std::vector<Path> stack;
+  stack.push_back(std::move(start));
+  const auto filter = [&](Path& p) {
+    const auto& [condition, value] = p.flow.path().back();
+    std::erase_if(p.samples, [&](std::size_t s) {
+      const auto v = p.flow.terms().evaluate(condition, samples_[s].words);
+      return v && (*v != 0) != value;
+    });
+  };
+  while (!stack.empty() && reasons_.size() < (a == nullptr ? 6U : 60U)) {
+    Path path = std::move(stack.back());
+    stack.pop_back();
+    values_->known({});
+    client_->trace = &path.trace;
+    client_->samples = &samples_;
+    client_->possible = &path.samples;
+    client_->facts = [&] { return facts(path, a); };
+    client_->known_load = [&](const ElementAccess& key) {
+      const Loads& in = a != nullptr ? a->loads : loads_until_;
+      for (;;) {
+        if (const auto found = in.find(key); found != in.end()) return found->second;
+        // What a later trip loads may be loaded before.
+        if (a != nullptr || shape_->loop == nullptr || boundaries_.size() > most_boundaries_) return -1;
+        static_cast<void>(boundary(static_cast<int>(boundaries_.size())));
+      }
+    };
+    client_->loaded = [&] {
+      std::unordered_set<const AccessName*> seen;
+      std::vector<ElementAccess> out;
+      for (const auto& [key, trip] : a != nullptr ? a->loads : loads_until_)
+        if (seen.insert(key.name).second) out.push_back({key.name, key.hash, 0, 0, 0});
+      return out;
+    };
+    std::size_t asked = ~std::size_t{0};
+    std::vector<std::pair<AtomId, Sym>> resolved;
+    client_->resolve = [&] {
+      if (shape_->loop == nullptr || asked == path.flow.path().size()) return resolved;
+      asked = path.flow.path().size();
+      resolved.clear();
+      if (asked == 0) return resolved;
+      if (const auto n = shape_->loop->trips.as_atom() ? trips_of(path, a) : std::nullopt) {
+        const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
+        for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
+          if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
+            resolved.emplace_back(*atom, number);
+      }
+      if (resolved.empty()) resolved = counted(path, a);
+      return resolved;
+    };
+    const Flow::Stop stop = path.flow.run(*client_);
+    client_->facts = nullptr;
+    client_->resolve = nullptr;
+    client_->known_load = nullptr;
+    client_->loaded = nullptr;
+    if (stop == Flow::Stop::failed) {
+      missing(path.flow.why());
+      continue;
+    }
+    if (stop == Flow::Stop::fork) {
+      Path other = path;
+      other.flow.assume(false);
+      path.flow.assume(true);
+      filter(other);
+      filter(path);
+      // In the abstract loop the way around comes first: what it changes is not worth following to the end.
+      const std::size_t at_once = path.flow.path().size() - 1;
+      if (a != nullptr && at_once < a->way.size() && a->way[at_once] != path.flow.path().back().second)
+        std::swap(other, path);
+      // Where a loop has no head, because it is entered in its middle, nothing else ends this.
+      const std::size_t each = path.flow.bytes() + path.trace.bytes();
+      stack.push_back(std::move(other));
+      stack.push_back(std::move(path));
+      if (stack.size() * each > options_.max_bytes) {
+        missing("more than " + std::to_string(options_.max_bytes >> 20) + " MB wait at forks");
+        return;
+      }
+      continue;
+    }
+    if (++paths_ > options_.max_paths) {
+      missing("more than " + std::to_string(options_.max_paths) + " paths");
+      return;
+    }
+    if (stop == Flow::Stop::ended) {
+      ended(path, a);
+      continue;
+    }
+    const std::size_t head = path.flow.at();
+    if (a != nullptr && head != a->head) {
+      missing("a loop after a loop");
+      continue;
+    }
+    if (a != nullptr) {
+      // Around once more: the same places of the code, one period on.
+      if (a->runs.empty()) continue;
+      if (!path.flow.same_scratch(*a->begin)) {
+        missing("a loop that changes what is spilled to scratch");
+        continue;
+      }
+      const CodeRun::State& state = after(*a, a->period);
+      // What the branch back has checked holds at the head one period later, if it did at first.
+      const AtomId u_atom = *a->u.as_atom();
+      const auto known = facts(path, a);
+      std::vector<Sym> kept_invariants;
+      for (const Sym& d : a->invariants) {
+        const std::pair<AtomId, Sym> next[] = {{u_atom, a->u + Sym(1)}};
+        if (formulas_->decide(false, Sym(0), substitute(d, next), known) == Truth::yes)
+          kept_invariants.push_back(d);
+        else
+          a->changed = true;
+      }
+      if (a->invariants.empty() && !a->guessed) {
+        a->guessed = true;
+        for (std::size_t k = a->from->path().size(); k < path.flow.path().size(); ++k) {
+          const auto& all = path.flow.path();
+          const auto& before_it =
+              formulas_->facts(a->facts, {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()),
+                                          all.begin() + static_cast<std::ptrdiff_t>(k)});
+          for (const Sym& d : formulas_->either(all[k].first, all[k].second, before_it)) {
+            const std::pair<AtomId, Sym> before[] = {{u_atom, a->u - Sym(1)}}, first[] = {{u_atom, Sym(-1)}};
+            const auto used = symbols(d);
+            if (std::find(used.begin(), used.end(), u_atom) == used.end() ||
+                formulas_->decide(false, Sym(0), substitute(d, first), a->base) != Truth::yes)
+              continue;
+            kept_invariants.push_back(substitute(d, before));
+            a->changed = true;
+          }
+        }
+      }
+      a->invariants = std::move(kept_invariants);
+      const Sym reached = Sym(a->first) + Sym(a->period) * (a->u + Sym(1));
+      if (formulas_->decide(false, reached, shape_->loop->trips - Sym(1), facts(path, a)) != Truth::yes) {
+        if (!a->changed) { // with the invariants just found it may be
+          missing("that the code stays in its loop as long as the machine code: " + to_string(reached) +
+                  " <= " + to_string(shape_->loop->trips - Sym(1)));
+          continue;
+        }
+      }
+      for (const auto& p : path.trace.problems) missing(p);
+      foreign_loads(path, {}, a->period, false, "in the loop");
+      for (const auto& p : path.trace.products)
+        if (!code_run_->products.contains(p.hash) && !a->changed) {
+          missing("in the loop: " + at(p.instruction) + ", wave " + std::to_string(p.wave) +
+                  ", makes what no matrix product of the code makes");
+          break;
+        }
+      // Places of the code that were taken to stay.
+      std::vector<Number> end(a->start.size());
+      for (const auto& b : a->blocks) {
+        const auto& from = b.lds ? state.lds : state.registers;
+        const bool outside = !b.lds && code_.registers[static_cast<std::size_t>(b.id)].outside;
+        const auto found = from.find({b.id, b.lds || outside ? b.at : a->first + a->period + b.at});
+        for (std::size_t k = 0; k < b.size; ++k) {
+          const std::size_t place = b.base + k;
+          end[place] = found == from.end() ? apply(Function::fresh, 1000 + place) : found->second[k];
+          if (!a->fresh[place] && end[place] != a->start[place]) {
+            a->fresh[place] = true;
+            a->changed = true;
+          }
+        }
+      }
+      // Places that were taken to hold the same.
+      Flat<Number, int> refined;
+      std::vector<int> kinds(end.size());
+      for (std::size_t k = 0; k < end.size(); ++k)
+        kinds[k] = refined
+                       .try_emplace(
+                           random_of(static_cast<Number>(a->kind[k]) + (a->fresh[k] ? 0 : (Number{1} << 40)),
+                                     end[k]),
+                           static_cast<int>(refined.size()))
+                       .first->second;
+      const auto largest =
+          std::max_element(a->kind.begin(), a->kind.end()); // none: nothing stays from trip to trip
+      if (largest != a->kind.end() && refined.size() > static_cast<std::size_t>(1 + *largest)) {
+        a->changed = true;
+        a->kind = std::move(kinds);
+      }
+      Terms& t = path.flow.terms();
+      const auto lose = [&](Related& r) {
+        r.kind = Related::Kind::unknown;
+        a->changed = true;
+      };
+      const auto holds = [&](int& index, Word now, Word before) {
+        if (index < 0) {
+          if (now == before) return;
+          index = static_cast<int>(a->related.size());
+          a->related.emplace_back();
+          a->changed = true;
+          return;
+        }
+        Related& r = a->related[static_cast<std::size_t>(index)];
+        if (r.kind == Related::Kind::linear) {
+          if (now == Terms::unknown || before == Terms::unknown || t.subtract(now, before) != r.step) lose(r);
+        } else if (r.kind == Related::Kind::data) {
+          for (std::size_t e = 0; e < r.places.size(); ++e) {
+            const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
+            if (v && *v == end[static_cast<std::size_t>(r.places[e])]) continue;
+            // Another place that held the same at both heads may be the one.
+            const auto kind = static_cast<std::size_t>(a->first_kind[static_cast<std::size_t>(r.places[e])]);
+            int other = v ? a->first_alike[kind] : -1;
+            while (other >= 0 && end[static_cast<std::size_t>(other)] != *v)
+              other = a->next_alike[static_cast<std::size_t>(other)];
+            if (other >= 0) {
+              r.places[e] = other;
+              a->changed = true;
+            } else {
+              lose(r);
+              return;
+            }
+          }
+        }
+      };
+      for (unsigned w = 0; w < path.flow.waves(); ++w) {
+        for (unsigned r = 0; r < Flow::scalars; ++r)
+          holds(a->scalars[w][r], path.flow.scalar(w, r), a->begin->scalar(w, r));
+        if (!a->scc[w] && path.flow.scc(w) != a->begin->scc(w)) a->scc[w] = a->changed = true;
+        for (unsigned r = 0; r < Flow::rows; ++r) {
+          const bool plain = std::all_of(a->vectors[w].begin() + r * 64, a->vectors[w].begin() + r * 64 + 64,
+                                         [](int x) { return x < 0; });
+          if (plain && path.flow.surely_same(*a->begin, w, r)) continue;
+          for (unsigned l = 0; l < 64; ++l)
+            holds(a->vectors[w][r * 64 + l], path.flow.vector(w, r, l), a->begin->vector(w, r, l));
+        }
+      }
+      for (std::size_t k = 0; k < a->lds.size(); ++k)
+        holds(a->lds[k], path.flow.lds()[k], a->begin->lds()[k]);
+      if (a->changed) return;
+      Events stores; // of one period, for any number of them
+      for (int k = 1; k <= a->period; ++k) join(stores, a->stores[static_cast<std::size_t>(k)]);
+      compare_stores(path, stores, "in the loop");
+      continue;
+    }
+    auto& kept = path.heads[head];
+    kept.push_back(std::make_shared<Flow>(path.flow));
+    std::string why = "its head was not come to often enough";
+    if (shape_->loop == nullptr) {
+      missing("a loop that the code does not have");
+      continue;
+    }
+    if (kept.size() >= 2 && loop(path, head, why)) continue;
+    if (kept.size() >= options_.visits) {
+      missing("the loop at " + at(head) + ": " + why);
+      continue;
+    }
+    stack.push_back(std::move(path));
+  }
+}
+
+/// Whether a register or a tensor has elements of that format. The field takes what is converted for the same number, so that a
+/// conversion that the code does not have would not be seen.
+bool Sides::has_elements(Element e) const {
+  const auto is = [&](const auto& x) { return x.element == e; };
+  return std::any_of(code_.registers.begin(), code_.registers.end(), is) ||
+         std::any_of(p_.tensors().begin(), p_.tensors().end(), is);
+}
+
+} // namespace inlay::kernels::validate::sides

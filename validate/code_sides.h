@@ -1,0 +1,325 @@
+/// Machine code and the Code that it was made from, side by side: what the files of it share.
+///
+///     code.cpp           what is asked, in which order
+///     code_paths.cpp     path by path: what both load, store and multiply
+///     code_loop.cpp      a loop by induction: any number of its trips
+///     code_at_sizes.cpp  sizes, pointers and elements that are numbers: counterexamples
+#pragma once
+
+#include "code_client.h"
+#include "guards.h"
+
+namespace inlay::kernels::validate::sides {
+
+/// The regions of a Code that has at most one loop.
+struct Shape {
+  std::vector<const CodeRegion*> before, after;
+  const CodeRegion* loop = nullptr;
+  explicit Shape(const Code& code) {
+    for (const CodeRegion& r : code.regions) {
+      if (r.is_loop && loop != nullptr) throw NotFollowed{"more than one loop in the code"};
+      if (r.is_loop)
+        loop = &r;
+      else
+        (loop == nullptr ? before : after).push_back(&r);
+    }
+  }
+};
+
+/// Whether the region `r` runs wherever `other` does; throws where that depends on something else.
+inline bool runs_with(const CodeRegion& r, const CodeRegion& other) {
+  for (const codegen::Guard& g : r.guards) {
+    const auto same = std::find_if(other.guards.begin(), other.guards.end(),
+                                   [&](const codegen::Guard& o) { return o.condition == g.condition; });
+    if (same == other.guards.end()) throw NotFollowed{"a branch in front of the code's loop"};
+    if (same->holds != g.holds) return false;
+  }
+  return true;
+}
+
+using Versions = std::map<std::pair<Sym, int>, bool>;
+
+inline std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
+  std::vector<std::pair<Sym, int>> out;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if (i.when &&
+            std::find(out.begin(), out.end(), std::pair(i.when->size, i.when->modulus)) == out.end())
+          out.emplace_back(i.when->size, i.when->modulus);
+  return out;
+}
+
+/// Sizes and workgroup that the contract allows.
+class Draw {
+public:
+  explicit Draw(const Code& code, std::uint64_t seed = 1) : code_(code), p_(*code.program), random_(seed) {}
+  /// The same with that many trips of the loop.
+  Sample with_trips(int trips, bool large) {
+    exact_ = true;
+    large_ = large;
+    Sample s = (*this)(trips);
+    exact_ = false;
+    return s;
+  }
+  Sample operator()(int trips) {
+    Sample s;
+    const auto set = [&](const std::string& name, Sym symbol, std::int64_t v) {
+      s.numbers.emplace_back(name, v);
+      s.symbols.set(symbol, Int(v));
+    };
+    for (const codegen::Size& z : p_.sizes()) {
+      std::int64_t tile = 64;
+      bool of_loop = false;
+      for (const CodeRegion& r : code_.regions)
+        if (r.is_loop && r.extent == z.symbol) tile = r.tile, of_loop = true;
+      for (const codegen::GridAxis& g : p_.grid())
+        if (g.extent == z.symbol) tile = g.tile;
+      const std::int64_t most = std::min<std::int64_t>(z.facts.most, std::max<std::int64_t>(tile, 4) * trips);
+      std::int64_t v = 1 + static_cast<std::int64_t>(
+                               random_() % static_cast<std::uint64_t>(std::max<std::int64_t>(most, 1)));
+      if (random_() % 4 == 0) v = (v + tile - 1) / tile * tile;
+      if (exact_ && of_loop)
+        v = tile * (trips - 1) + 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(tile));
+      if (exact_ && !of_loop && most > 3 * tile) v = v % (3 * tile) + 1;
+      if (exact_ && !of_loop && large_) // a workgroup far out
+        v = z.facts.least + static_cast<std::int64_t>(
+                                random_() % static_cast<std::uint64_t>(z.facts.most - z.facts.least + 1));
+      if (exact_ && random_() % 3 == 0) v = (v + 15) / 16 * 16;
+      if (exact_ && !of_loop && !large_ && most > 3 * tile && random_() % 3 == 0) // nearly three whole tiles
+        v = 3 * tile - static_cast<std::int64_t>(random_() % 4);
+      v = std::min(std::max(v, z.facts.least), z.facts.most);
+      v = std::max(v / z.facts.multiple * z.facts.multiple,
+                   (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
+      set(z.name, z.symbol, v);
+    }
+    // Tensors that fit a memory.
+    const auto elements = [&](const codegen::Tensor& t) {
+      double n = 1;
+      for (const Sym& x : t.shape) n *= static_cast<double>(evaluate(x, s.symbols).value());
+      return n;
+    };
+    for (bool again = true; again;) {
+      again = false;
+      for (const codegen::Tensor& t : p_.tensors()) {
+        if (t.space != codegen::Space::global || elements(t) < 1e11) continue;
+        std::size_t largest = 0;
+        for (std::size_t z = 0; z < p_.sizes().size(); ++z)
+          if (s.numbers[z].second > s.numbers[largest].second) largest = z;
+        const codegen::Size& z = p_.sizes()[largest];
+        std::int64_t& v = s.numbers[largest].second;
+        v = std::max(v / 3 / z.facts.multiple * z.facts.multiple,
+                     (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
+        s.symbols.set(z.symbol, Int(v));
+        again = true;
+      }
+    }
+    for (const codegen::GridAxis& g : p_.grid()) {
+      const std::int64_t extent = evaluate(g.extent, s.symbols).value();
+      const std::int64_t count = (extent + g.tile - 1) / g.tile;
+      const std::int64_t w = random_() % 2 == 0
+                                 ? count - 1
+                                 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
+      const auto& map = p_.tile_map();
+      set(std::string("workgroup_") + "xyz"[g.axis],
+          map && g.axis == 0   ? map->id_x
+          : map && g.axis == 1 ? map->id_y
+                               : g.symbol,
+          w);
+    }
+    if (p_.tile_map())
+      for (const auto& d : p_.tile_map()->definitions())
+        s.symbols.set(d.symbol, evaluate(d.value, s.symbols));
+    return s;
+  }
+
+private:
+  const Code& code_;
+  const codegen::Program& p_;
+  std::mt19937_64 random_;
+  bool exact_ = false, large_ = false;
+};
+
+struct Snapshot {
+  Flow flow;
+};
+
+struct Path {
+  Flow flow;
+  Trace trace;
+  std::vector<std::size_t> samples;
+  std::map<std::size_t, std::vector<std::shared_ptr<Flow>>> heads;
+  explicit Path(Flow f) : flow(std::move(f)) {}
+};
+
+/// A word of the machine at the head of its loop.
+struct Related {
+  enum class Kind : std::uint8_t { data, linear, unknown };
+  Kind kind = Kind::unknown;
+  Element format = Element::f32;
+  std::vector<int> places;
+  Word step = 0; ///< of a period: a number, or made of arguments
+};
+
+class Sides {
+public:
+  Sides(const runtime::CodeObject& object, const runtime::Kernel& kernel, const Code& code,
+        const CodeOptions& o)
+      : object_(object), kernel_(kernel), code_(code), p_(*code.program), options_(o),
+        lines_(runtime::isa::LineTable::read(object)), steps_(o.budget, o.progress) {}
+
+  CodeReport run();
+
+private:
+  FlowOptions flow_options() const {
+    FlowOptions f;
+    f.max_bytes = options_.max_bytes;
+    f.executed = [this](std::uint64_t n) { steps_.take(n * Steps::followed_instruction); };
+    f.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
+    for (const codegen::GridAxis& g : p_.grid()) {
+      const Interval i = interval(ceil_div(g.extent, Sym(g.tile)));
+      // At least 1: a carry of what can only be 0 is none, and the sum it belongs to is one no more.
+      if (i.upper && *i.upper <= Int(INT32_MAX))
+        f.maxima[std::string("workgroup_") + "xyz"[g.axis]] =
+            static_cast<std::uint32_t>(std::max<std::int64_t>(i.upper->value() - 1, 1));
+    }
+    return f;
+  }
+  bool same_arguments();
+  [[nodiscard]] bool has_elements(Element e) const;
+  void order();
+  void judge();
+  template <class F>
+  void try_to(F f);
+  void symbolic();
+  void concrete(unsigned from, unsigned to);
+  struct Abstract;
+  void explore(Path start, Abstract* abstract);
+  void ended(Path& path, Abstract* abstract);
+  bool loop(Path& path, std::size_t head, std::string& why);
+  bool attempt(Abstract& a, std::string& why);
+  void compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
+               const std::string& where);
+  bool compare_stores(const Path& path, const Events& stores, const std::string& where);
+  void join(Events& to, const Events& from) const;
+  void foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
+                     const std::string& where);
+  const CodeRun::State& after(Abstract& a, int r);
+  const CodeRun::State& boundary(int trips);
+  [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
+  Versions versions(const Path& path, const Abstract* a);
+  bool runs(const CodeRegion& r, const Path& path, const Abstract* a);
+  std::optional<int> trips_of(const Path& path, const Abstract* a);
+  std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
+  /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
+  [[nodiscard]] bool trips_are_a_size() const {
+    const auto atom = formulas_->canonical(shape_->loop->trips).as_atom();
+    return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
+  }
+  void missing(const std::string& what) { reasons_.insert(what); }
+  /// Where the two sides name an element differently on a path, or only the path tells: where sizes of a counterexample are
+  /// looked for.
+  struct Difference {
+    std::shared_ptr<const std::vector<std::pair<Word, bool>>> path;
+    std::optional<ElementAccess> machine, code;
+  };
+  std::vector<Difference> differences_;
+  template <class Accesses>
+  void differs(const Path& path, std::optional<ElementAccess> machine, const Accesses& all,
+               std::optional<ElementAccess> code = {});
+  [[nodiscard]] bool tells(const Difference& d, const Sample& s, bool outside) const;
+  void number_words(Sample& s) const;
+  void concrete_at(const Sample& s, unsigned k);
+  void directed();
+  void guards();
+  std::string at(std::size_t instruction) const {
+    const auto& i = flow_->instruction(instruction);
+    const auto line = lines_.at(i.address);
+    return located(i) + (line ? " (line " + std::to_string(line->line) + ")" : "");
+  }
+  /// What the code has for that address.
+  template <class Accesses>
+  std::string instead(const ElementAccess& a, const Accesses& all) const {
+    for (const auto& [key, event] : all)
+      if (key.name->tensor == a.name->tensor && key.byte == a.byte && key.name->address == a.name->address)
+        return "; but " + text(key);
+    return "";
+  }
+  std::string text(const ElementAccess& a) const {
+    const AccessName& n = *a.name;
+    std::string s = p_.tensor(n.tensor).name + " byte " + to_string(n.address + Sym(a.byte)) + ", room " +
+                    to_string(n.room + Sym(a.left));
+    if (!(n.step == Sym(0))) s += ", step " + to_string(n.step);
+    for (const Sym& d : n.inside.all) s += ", if " + to_string(d) + " >= 0";
+    return s;
+  }
+
+  const runtime::CodeObject& object_;
+  const runtime::Kernel& kernel_;
+  const Code& code_;
+  const codegen::Program& p_;
+  CodeOptions options_;
+  runtime::isa::LineTable lines_;
+  mutable Steps steps_;
+  CodeReport report_;
+  std::set<std::string> reasons_;
+
+  std::unique_ptr<Flow> flow_; ///< for terms and texts
+  std::unique_ptr<Shape> shape_;
+  std::unique_ptr<CodeRun> code_run_;
+  std::unique_ptr<Formulas> formulas_;
+  std::unique_ptr<ValuesOfWords> values_;
+  std::unique_ptr<Client> client_;
+  std::vector<Sample> samples_;
+  std::vector<CodeRun::State> boundaries_;
+  std::size_t most_boundaries_ = 0; ///< as far as loads of the machine are looked for in later trips
+  using Loads = Flat<ElementAccess, int, HashAccess>;
+  Loads loads_until_;          ///< by which boundary
+  std::vector<Events> stores_; ///< of the trip that leads to each boundary
+  unsigned paths_ = 0;
+  Number fresh_ = 1;
+};
+
+/// A loop of the machine for any number of periods.
+struct Sides::Abstract {
+  std::size_t head = 0;
+  Word periods = 0;
+  Sym u;
+  int first = 0, period = 1; ///< trips of the code before, and a period
+  std::shared_ptr<Flow> from;
+  std::vector<std::string> base;  ///< facts of the path to the head
+  std::vector<std::string> facts; ///< the same, and the invariants
+  std::vector<Sym> invariants;    ///< each at least 0: what the branch back has checked, one period ago
+  // Places of the code: blocks of values.
+  struct Block {
+    bool lds = false;
+    int id = 0, at = 0; ///< register and iteration from the current trip on; tensor and stage
+    std::size_t base = 0, size = 0;
+  };
+  std::vector<Block> blocks;
+  std::vector<Number> one, two;      ///< values at the two heads
+  std::vector<bool> fresh;           ///< of each place: changes from head to head
+  std::vector<int> kind, first_kind; ///< places of one kind hold the same
+  std::vector<int> first_alike;      ///< of each first kind: the first place that held the same at both heads
+  std::vector<int> next_alike;       ///< and after each place the next one; -1: none
+  std::vector<Number> start;
+  // Words of the machine.
+  std::vector<std::vector<int>>
+      vectors; ///< [wave][row * 64 + lane]: index into `related`, -1: stays as it is
+  std::vector<std::vector<int>> scalars;
+  std::vector<int> lds;
+  std::vector<bool> scc; ///< of each wave: may be anything
+  std::vector<Related> related;
+  bool changed = false;
+  std::vector<bool> way; ///< how the conditions went from the first head to the second
+  bool guessed = false;  ///< invariants have been looked for
+  std::optional<AtomId> last_u;
+  // States of the code after r more trips, made when wanted.
+  std::vector<CodeRun::State> runs;
+  std::vector<Events> stores;  ///< of each of these trips
+  Loads loads;                 ///< by the number of trips after which they have been made
+  std::unique_ptr<Flow> begin; ///< the abstract state
+};
+
+} // namespace inlay::kernels::validate::sides

@@ -839,11 +839,11 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       narrowed_.insert(format);
       return mixed();
     }
-    const bool one = n == "v_cvt_f16_f32" && to_f16;
-    if (one || (n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
+    const bool single = n == "v_cvt_f16_f32" && to_f16;
+    if (single || (n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
         (n == "v_cvt_pk_bf16_f32" && !to_f16)) {
       narrowed_.insert(format);
-      return one && index != 0 ? std::optional<Number>(0) : f32(index);
+      return single && index != 0 ? std::optional<Number>(0) : f32(index);
     }
     if (n == "v_pk_add_f16" && to_f16 && a.size() == 2) {
       // Half `index` of the result is of the half of each source that op_sel or op_sel_hi names.

@@ -138,6 +138,7 @@ public:
   std::vector<u8> unneeded() {
     for (bool more = true; more;) {
       more = false;
+      const bool lds = lds_, memory = memory_;
       for (std::size_t i = program_.operations.size(); i-- > 0;) {
         if (reached_[i] == 0) continue;
         const Registers before = before_of(program_.operations[i], i, after_of(i));
@@ -145,7 +146,8 @@ public:
         needed_[i] = before;
       }
       // What is copied from memory to LDS and read there was loaded.
-      if (lds_ && program_.loads_to_lds && !memory_) memory_ = more = true;
+      if (lds_ && program_.loads_to_lds) memory_ = true;
+      more = more || lds != lds_ || memory != memory_;
     }
     std::vector<u8> out(program_.operations.size(), 0);
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -222,6 +224,8 @@ private:
     if (op.cls != Class::lds && op.cls != Class::memory) {
       if (!is_needed(op, after)) return before;
       const std::string_view name = op.instruction->mnemonic;
+      // By glc: what other waves have stored. Other scalar loads are of what nobody stores, as their cache is nobody else's.
+      if (op.cls == Class::scalar_memory && op.instruction->modifiers.sc0) memory_ = true;
       if (whole) before &= ~written_rows(op);
       before &= ~written_scalars(op);
       if (op.cls == Class::scalar && writes_scc(name)) before.reset(scc);

@@ -354,7 +354,7 @@ TEST_CASE("exec, validate, inspect: a register that is not reserved does not bel
        "a4 does not belong to the wave: 40 vector registers are reserved"},
       {"v_mov_b32 v36, 0", 33, 36,
        "v36 does not belong to the wave: 40 vector registers are reserved, AGPRs from 36"},
-      {"v_lshlrev_b64 v[35:36], 0, 0", 33, 36, "v36 does not belong to the wave"},
+      {"v_lshlrev_b64 v[36:37], 0, 0", 33, 36, "v37 does not belong to the wave"},
       {"v_mov_b32 v40, 0", 33, 36, "v40 does not belong to the wave: 40 vector registers are reserved"},
       // the last of a tuple counts
       {"v_lshlrev_b64 v[30:31], 0, 0", 32, 32, ""},

@@ -352,10 +352,7 @@ std::optional<std::string> not_reserved(const Instruction& i, const KernelDescri
     if (!scalar && !o.is_vector()) continue;
     const bool accumulation = o.kind == OperandKind::agpr;
     const unsigned last = o.index + std::max<unsigned>(o.width, 1) - 1;
-    // AGPRs begin at accum_offset, and VGPRs end there.
-    if (scalar         ? last < d.sgprs || last >= 102
-        : accumulation ? last + d.accum_offset < d.vgprs
-                       : last < std::min(d.vgprs, d.accum_offset))
+    if (scalar ? last < d.sgprs || last >= 102 : last + (accumulation ? d.accum_offset : 0) < d.vgprs)
       continue;
     return (scalar         ? "s"
             : accumulation ? "a"

@@ -206,8 +206,8 @@ void run(isa::Arch arch, const std::vector<Case>& cases, const LabOptions& optio
     const auto object = emulator_test::kernel(text + "  s_endpgm", arch,
                                               {.lds = lds_bytes,
                                                .scratch = 256,
-                                               .vgprs = 192,
-                                               .accum_offset = 128,
+                                               .vgprs = 128,
+                                               .accum_offset = 64,
                                                .extra = ".amdhsa_float_denorm_mode_32 " + mode +
                                                         "\n.amdhsa_float_denorm_mode_16_64 " + mode +
                                                         "\n.amdhsa_ieee_mode " + (options.ieee ? "1" : "0")});

@@ -41,7 +41,7 @@ k:
   .amdhsa_kernarg_size 8
   .amdhsa_next_free_vgpr 24
   .amdhsa_next_free_sgpr 8
-  .amdhsa_accum_offset 12
+  .amdhsa_accum_offset 8
 .end_amdhsa_kernel
 .amdgpu_metadata
 ---

@@ -77,33 +77,16 @@ launch::Sizes parse_sizes(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// A file of NumPy whose elements are not those of the manifest: floats of another width, or numbers in the place of floats. Unsigned
-/// numbers and raw bytes (`<u2`, `|V2`) are how people keep what NumPy has no type for.
-void refuse_other_elements(const std::optional<ArgumentSpec>& known, const ArgumentSpec& given,
-                           const std::string& text) {
-  const std::string& descr = given.contents.descr;
-  if (!known || known->type.empty() || descr.size() < 3) return;
-  const std::string is = descr.substr(1);
-  const std::string want = known->type == "f32"   ? "f4"
-                           : known->type == "f16" ? "f2"
-                           : known->type == "f64" ? "f8"
-                           : known->type == "i32" ? "i4"
-                                                  : "";
-  if (is == want || (is[0] != 'f' && is[0] != 'i') || (is[0] == 'i' && (want.empty() || want[0] == 'i')))
-    return;
-  refuse(fmt::format("--arg {}: its elements are {}, and those of '{}' are {}", text, descr, known->name,
-                     known->type),
-         want.empty() ? "a file of raw bytes, or of '|u1'"
-                      : "numpy's astype('" + want + "') before numpy.save");
-}
-
-/// Memory of one device that all see is theirs by `--buffer`: an argument of it would give each one another memory.
-void refuse_own_memory(const std::optional<ArgumentSpec>& known, const ArgumentSpec& given,
-                       const std::string& text) {
-  if (known && known->peer && given.peers.empty())
+/// An --arg against what the manifest knows of it, which stays. Memory of one device that all see is theirs by --buffer: an argument of it
+/// would give each one another memory.
+void check_given(const std::optional<ArgumentSpec>& known, ArgumentSpec& given, const std::string& text) {
+  if (!known) return;
+  if (known->peer && given.peers.empty())
     refuse(fmt::format("--arg {}: '{}' is memory of device {}, which all devices see", text, known->name,
                        *known->peer),
            fmt::format("--buffer {}=in:FILE{{rank}}, of each device", known->peers));
+  refuse_other_elements(*known, given, "--arg " + text);
+  if (given.type.empty()) given.type = known->type;
 }
 
 /// Positional and named `--arg` against what the kernel or manifest calls its arguments; `defaults`: of a manifest.
@@ -129,10 +112,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
     auto& place = defaults[static_cast<std::size_t>(at - names.begin())];
     if (place && !place->spelled.empty())
       refuse("--arg " + text + ": argument '" + spec.name + "' is given twice", "each once");
-    refuse_own_memory(place, spec, text);
-    refuse_other_elements(place, spec, text);
-    // What the manifest knows of it stays.
-    if (place && spec.type.empty()) spec.type = place->type;
+    check_given(place, spec, text);
     place = std::move(spec);
   }
   const bool manifest =
@@ -147,9 +127,7 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool given = defaults[i] && !defaults[i]->spelled.empty();
     if (!given && next < positional.size()) {
-      refuse_own_memory(defaults[i], positional[next], positional[next].spelled);
-      refuse_other_elements(defaults[i], positional[next], positional[next].spelled);
-      if (positional[next].type.empty() && defaults[i]) positional[next].type = defaults[i]->type;
+      check_given(defaults[i], positional[next], positional[next].spelled);
       out.push_back(std::move(positional[next++]));
     } else if (defaults[i]) {
       out.push_back(std::move(*defaults[i]));
@@ -241,6 +219,22 @@ std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Si
 }
 
 } // namespace
+
+void refuse_other_elements(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text) {
+  const std::string& descr = given.contents.descr;
+  if (known.type.empty() || descr.size() < 3) return;
+  const std::string is = descr.substr(1);
+  const std::string want = known.type == "f32"   ? "f4"
+                           : known.type == "f16" ? "f2"
+                           : known.type == "f64" ? "f8"
+                           : known.type == "i32" ? "i4"
+                                                 : "";
+  if (is == want || (is[0] != 'f' && is[0] != 'i') || (is[0] == 'i' && (want.empty() || want[0] == 'i')))
+    return;
+  refuse(
+      fmt::format("{}: its elements are {}, and those of '{}' are {}", text, descr, known.name, known.type),
+      want.empty() ? "a file of raw bytes, or of '|u1'" : "numpy's astype('" + want + "') before numpy.save");
+}
 
 LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   auto sizes = parse_sizes(o.sizes);

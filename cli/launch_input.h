@@ -38,6 +38,10 @@ struct LaunchInput {
   [[nodiscard]] std::string said_text() const;
 };
 
+/// Refuses a file of NumPy whose elements are not those of the manifest: floats of another width, or numbers in the place of floats. Unsigned
+/// numbers and raw bytes (`<u2`, `|V2`) are how people keep what NumPy has no type for. `text`: the option as given.
+void refuse_other_elements(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text);
+
 /// Errors: ArgumentError for a geometry that neither says, CodeObjectError, LaunchError, std::runtime_error.
 [[nodiscard]] LaunchInput read_launch(Session& session, const LaunchOptions& o);
 

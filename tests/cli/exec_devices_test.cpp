@@ -142,6 +142,12 @@ TEST_CASE(
   refused({"--devices", "2"}, "was built for 3");
   refused({"--size", "rank=1"}, "each of the 3 devices has its own");
   refused({"--buffer", "x=zeros:396"}, "400 bytes, by the manifest");
+  std::ofstream(folder / "f8.npy") << std::string("\x93NUMPY\x01\x00\x76\x00", 10)
+                                   << "{'descr': '<f8', 'fortran_order': False, 'shape': (50,), }"
+                                   << std::string(118 - 58 - 1, ' ') << '\n'
+                                   << std::string(400, '\0');
+  refused({"--buffer", "x=in:" + (folder / "f8.npy").string()},
+          "its elements are <f8, and those of 'x' are f32");
   refused({"--buffer", "X=zeros:400"}, "no memory 'X' that all devices see");
   refused({"--arg", "x_0=zeros:400"}, "'x_0' is memory of device 0, which all devices see");
   const auto time = inlay_command({"time", json, "--size", "n=100"});

@@ -1,4 +1,6 @@
 // Several forms behind one contract: the table against every size there is, what is refused, bytes and back, and how long a choice takes.
+#include "refusal.h"
+
 #include <inlay/launch/bundle.h>
 
 #include <catch2/catch.hpp>
@@ -12,17 +14,6 @@ using namespace inlay::launch;
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const LaunchError& e) {
-    return e.what();
-  }
-  return "";
-}
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Argument buffer(const std::string& name, const std::string& bytes, bool output) {
   Argument a;

@@ -1,4 +1,6 @@
 // Formulas, manifests and bundles by themselves.
+#include "refusal.h"
+
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
@@ -10,17 +12,6 @@
 using namespace inlay::launch;
 
 namespace {
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const LaunchError& e) {
-    return e.what();
-  }
-  return "";
-}
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Manifest example() {
   Manifest m;

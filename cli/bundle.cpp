@@ -45,8 +45,11 @@ int bundle(Session& session, const Options& o) {
   for (const std::string& file : o.files) {
     const launch::Bundle one = launch::Bundle::read(file);
     for (const auto& e : one.entries()) {
-      // What is packed can be launched: the code is for the processor, and has the kernel.
-      for (const auto& code : e.code) (void)runtime::CodeObject::parse(code, e.arch()).kernel(e.kernel());
+      // What is packed can be launched: the code is for the processor, has the kernel, and that has these arguments.
+      for (std::size_t f = 0; f < e.code.size(); ++f) {
+        (void)runtime::CodeObject::parse(e.code[f], e.arch()).kernel(e.kernel());
+        e.forms.forms()[f].manifest.check_code(e.code[f]);
+      }
       entries.push_back(e);
       if (e.forms.ranges().empty()) entries.back() = {without_file(e.forms.general()), e.code[0]};
     }

@@ -340,7 +340,9 @@ inlay_status inlay_kernel_open(inlay_device* device, const inlay_package* packag
     const Bundle::Entry& entry = package->bundle.find(name == nullptr ? "" : name, device->arch);
     auto kernel = std::make_unique<inlay_kernel>(device, entry.forms);
     device->use();
-    for (const auto& code : entry.code) {
+    for (std::size_t f = 0; f < entry.code.size(); ++f) {
+      const auto& code = entry.code[f];
+      entry.forms.forms()[f].manifest.check_code(code);
       Loaded one;
       device->check(device->hip.hipModuleLoadData(&one.module, code.data()), "hipModuleLoadData");
       kernel->loaded.push_back(one);
@@ -360,6 +362,10 @@ size_t inlay_kernel_sizes(const inlay_kernel* kernel) {
 }
 const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i) {
   return i < inlay_kernel_buffers(kernel) ? kernel->forms.arguments()[kernel->buffers[i]].name.c_str()
+                                          : nullptr;
+}
+const char* inlay_kernel_buffer_type(const inlay_kernel* kernel, size_t i) {
+  return i < inlay_kernel_buffers(kernel) ? kernel->forms.arguments()[kernel->buffers[i]].type.c_str()
                                           : nullptr;
 }
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i) {

@@ -65,14 +65,17 @@ inlay_status inlay_copy_in(inlay_device* device, void* to, const void* from, siz
 inlay_status inlay_copy_out(inlay_device* device, void* to, const void* from, size_t bytes);
 inlay_status inlay_synchronize(inlay_device* device);
 
-/** The kernel of that name for the device's processor; NULL: the only one. */
+/** The kernel of that name for the device's processor; NULL: the only one. A manifest whose arguments are not those that the code object
+    declares is INLAY_INVALID. */
 inlay_status inlay_kernel_open(inlay_device* device, const inlay_package* package, const char* name,
                                inlay_kernel** out);
 void inlay_kernel_free(inlay_kernel* kernel);
-/** Buffers and sizes that a launch takes, and their names in order; NULL beyond the last one. */
+/** Buffers and sizes that a launch takes, and their names in order; of buffers the type of an element too, `bf16`, or "" where the manifest has
+    none. NULL beyond the last one. */
 size_t inlay_kernel_buffers(const inlay_kernel* kernel);
 size_t inlay_kernel_sizes(const inlay_kernel* kernel);
 const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i);
+const char* inlay_kernel_buffer_type(const inlay_kernel* kernel, size_t i);
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i);
 /** The bytes that buffer `i` needs for these sizes; 0 for one that the form which is launched for them does not take: NULL will do. */
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,

@@ -27,7 +27,7 @@ def _library():
             ("copy_in", ctypes.c_int, [pointer, pointer, pointer, size]), ("copy_out", ctypes.c_int, [pointer, pointer, pointer, size]),
             ("synchronize", ctypes.c_int, [pointer]), ("kernel_open", ctypes.c_int, [pointer, pointer, text, handle]),
             ("kernel_free", None, [pointer]), ("kernel_buffers", size, [pointer]), ("kernel_sizes", size, [pointer]),
-            ("kernel_buffer_name", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
+            ("kernel_buffer_name", text, [pointer, size]), ("kernel_buffer_type", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
             ("kernel_buffer_bytes", ctypes.c_int, [pointer, size, sizes, size, ctypes.POINTER(size)]),
             ("kernel_form", ctypes.c_int, [pointer, sizes, size, ctypes.POINTER(size), ctypes.POINTER(text)]),
             ("launch", ctypes.c_int, [pointer, handle, size, sizes, size, pointer])):
@@ -91,6 +91,10 @@ def _gpu():
     return True
 
 
+# Types of numpy and torch that a manifest has under another name. Unsigned integers and those of 8 bits stand for any bits.
+_ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int16": "i16", "int32": "i32", "int64": "i64"}
+
+
 class LoadedKernel:
     """A built kernel on a device, which is called with its buffers in order and its sizes by name.
 
@@ -110,6 +114,8 @@ class LoadedKernel:
             lib.inlay_package_free(package)
         self.buffers = [lib.inlay_kernel_buffer_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_buffers(self._kernel))]
         self.sizes = [lib.inlay_kernel_size_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_sizes(self._kernel))]
+        self._types = [lib.inlay_kernel_buffer_type(self._kernel, i).decode() for i in range(len(self.buffers))]
+        self._fitting = [set() for _ in self.buffers]  # of each buffer: types of arrays that were looked at
         self._pointers = (ctypes.c_void_p * len(self.buffers))()
         self._numbers = (ctypes.c_int64 * len(self.sizes))()
         self._asked = self._bytes = None
@@ -136,6 +142,8 @@ class LoadedKernel:
                 continue
             if not getattr(b, "is_cuda", False):
                 return self._on_host(buffers)
+            if b.dtype not in self._fitting[i]:
+                self._check_elements(i, b)
             if b.nbytes < needed[i] or not b.is_contiguous():
                 raise ValueError(f"buffer {self.buffers[i]}: {b.nbytes} bytes, contiguous {b.is_contiguous()}; {needed[i]} are needed")
             pointers[i] = b.data_ptr()
@@ -180,6 +188,15 @@ class LoadedKernel:
             raise ValueError(f"buffer {mine} is of the host, and {there[0]} of the GPU")
         self._by_copies(buffers)
 
+    def _check_elements(self, i, array):
+        """Errors: ValueError for an array of other elements than the kernel's. Integers may be the bits of what numpy has no type for."""
+        is_, want = _ELEMENTS.get(str(getattr(array, "dtype", "")).removeprefix("torch.")), self._types[i]
+        bits = is_ is not None and is_.startswith("i") and want not in ("f16", "f32", "f64")
+        if want and is_ not in (None, want) and not bits:
+            raise ValueError(f"buffer {self.buffers[i]}: its elements are {array.dtype}, and the kernel's are {want}")
+        if hasattr(array, "dtype"):
+            self._fitting[i].add(array.dtype)
+
     def _check_output(self, i, arrays):
         """The launch gets copies, so what the launch contract says of outputs is looked at here. Errors: ValueError."""
         import numpy
@@ -202,6 +219,7 @@ class LoadedKernel:
                 if not self._bytes[i]:
                     self._pointers[i] = None
                     continue
+                self._check_elements(i, b)
                 a = host(b)
                 if a.nbytes != self._bytes[i]:
                     raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")

@@ -24,10 +24,25 @@ struct Folder {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+std::string assembly() {
+  std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::uint8_t> assembled(const std::string& text) {
+  return inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942);
+}
+
+std::string written(const Folder& folder, const inlay::launch::Bundle& bundle) {
+  const auto bytes = bundle.bytes();
+  const std::string file = (folder.path / "k.inlay").string();
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return file;
+}
+
 /// A bundle of one kernel, `add`: b[i] = a[i] + n.
 std::string bundle_of_add(const Folder& folder) {
-  std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
   inlay::launch::Manifest m;
   m.kernel = "add";
   m.arch = "gfx942";
@@ -45,13 +60,7 @@ std::string bundle_of_add(const Folder& folder) {
   m.grid[0] = inlay::launch::Formula("count/64");
   m.block = {64, 1, 1};
   m.outputs_apart = true;
-  const inlay::launch::Bundle bundle(
-      {{m, inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942)}});
-  const auto bytes = bundle.bytes();
-  const std::string file = (folder.path / "k.inlay").string();
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return file;
+  return written(folder, inlay::launch::Bundle({{m, assembled(assembly())}}));
 }
 
 } // namespace
@@ -142,8 +151,7 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
 
 TEST_CASE("C interface: of several forms the one for the sizes is launched, with its own buffers") {
   // Form 0 adds, form 1 subtracts and has a buffer more, so that what ran shows in the result.
-  std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
-  const std::string add{std::istreambuf_iterator<char>(in), {}};
+  const std::string add = assembly();
   std::string sub = add;
   const std::string sum = "v_add_u32 v2, s8, v2";
   REQUIRE(sub.find(sum) != std::string::npos);
@@ -155,18 +163,16 @@ TEST_CASE("C interface: of several forms the one for the sizes is launched, with
   Argument extra = one.arguments[1];
   extra.name = "extra", extra.bytes = Formula("4*count + 64");
   more.arguments.push_back(extra);
-  const auto assembled = [](const std::string& text) {
-    return inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942);
-  };
   std::string with_extra = sub; // the argument is there, and not touched
   with_extra.replace(with_extra.find(".amdhsa_kernarg_size 24"), 23, ".amdhsa_kernarg_size 32");
+  const std::string last = "- {.name: n, .offset: 16, .size: 4, .value_kind: by_value}\n";
+  with_extra.insert(with_extra.find(last) + last.size(),
+                    "      - {.name: extra, .offset: 24, .size: 8, .value_kind: global_buffer}\n");
   // Sizes are count, n: rows for count 64 to 128 and 192 to 256 of n = 1 to 9; the general form adds.
   const Forms forms({{more, "subtracts"}, {one, "adds"}}, {{64, 256, 64}, {1, 9}},
                     {{{{64, 128}, {1, 9}}, 0, "it is small"}, {{{192, 256}, {1, 9}}, 1, ""}});
-  const auto bytes = Bundle({Bundle::Entry(forms, {assembled(with_extra), assembled(add)})}).bytes();
-  const std::string file = (f.path / "forms.inlay").string();
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const std::string file =
+      written(f, Bundle({Bundle::Entry(forms, {assembled(with_extra), assembled(add)})}));
   setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
   inlay_package* package = nullptr;
   REQUIRE(inlay_package_load(file.c_str(), &package) == INLAY_OK);
@@ -224,6 +230,82 @@ TEST_CASE("C interface: of several forms the one for the sizes is launched, with
              "row 2 of 3, all other sizes: form 1, adds: add: count = 100 is not a multiple of 64"));
   CHECK(inlay_kernel_forms(nullptr) == 0);
   inlay_kernel_free(kernel);
+  inlay_device_free(device);
+}
+
+TEST_CASE("C interface: a manifest whose arguments are not the code object's is refused before anything is "
+          "launched") {
+  using namespace inlay::launch;
+  const Folder f;
+  setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
+  inlay_device* device = nullptr;
+  REQUIRE(inlay_device_open("emulator:gfx942", 0, &device) == INLAY_OK);
+  const Manifest right = Bundle::read(bundle_of_add(f)).entries().at(0).forms.general();
+  const std::vector<std::uint8_t> code = assembled(assembly());
+  const auto open = [&](const Manifest& m, const std::vector<std::uint8_t>& object) {
+    inlay_package* package = nullptr;
+    REQUIRE(inlay_package_load(written(f, Bundle({{m, object}})).c_str(), &package) == INLAY_OK);
+    inlay_kernel* kernel = nullptr;
+    const inlay_status status = inlay_kernel_open(device, package, nullptr, &kernel);
+    inlay_kernel_free(kernel);
+    inlay_package_free(package);
+    return status;
+  };
+  CHECK(open(right, code) == INLAY_OK);
+  const auto refused = [&](const Manifest& m, const std::string& list) {
+    CHECK(open(m, code) == INLAY_INVALID);
+    CHECK(says(inlay_error(), "add: the manifest's arguments are not those of the code object\n  manifest  " +
+                                  list + "\n  code      ptr a, ptr b, 4 bytes n\n"));
+  };
+  Manifest m = right;
+  m.arguments.pop_back(); // the last one: HIP would read a value behind the end of those that were given
+  refused(m, "ptr a, ptr b");
+  m.arguments.clear();
+  refused(m, "none");
+  m = right;
+  m.arguments.push_back(m.arguments[2]);
+  m.arguments[3].name = "count";
+  refused(m, "ptr a, ptr b, 4 bytes n, 4 bytes count");
+  m = right;
+  std::swap(m.arguments[1], m.arguments[2]);
+  refused(m, "ptr a, 4 bytes n, ptr b");
+  m = right;
+  m.arguments[2].type = "i64";
+  refused(m, "ptr a, ptr b, 8 bytes n");
+  const auto number = [](const char* name, std::size_t bytes) {
+    Argument a;
+    a.name = name;
+    a.value.assign(bytes, 1);
+    return a;
+  };
+  m = right; // a number where an address is declared, of its size
+  m.arguments[1] = number("b", 8);
+  refused(m, "ptr a, 8 bytes b, 4 bytes n");
+  m.arguments[1] = number("b", 4);
+  refused(m, "ptr a, 4 bytes b, 4 bytes n");
+  // Bytes in the place of a size are a number of that length, and an address may be declared as 8 bytes.
+  m = right;
+  m.arguments[2] = number("n", 4);
+  CHECK(open(m, code) == INLAY_OK);
+  std::string text = assembly();
+  const std::string address = ".size: 8, .value_kind: global_buffer, .address_space: global}";
+  text.replace(text.find(address), address.size(), ".size: 8, .value_kind: by_value}");
+  CHECK(open(right, assembled(text)) == INLAY_OK);
+  // What the runtime fills in is nobody's argument.
+  text = assembly();
+  const std::string last = "- {.name: n, .offset: 16, .size: 4, .value_kind: by_value}\n";
+  text.insert(text.find(last) + last.size(),
+              "      - {.offset: 24, .size: 4, .value_kind: hidden_block_count_x}\n");
+  text.replace(text.find(".amdhsa_kernarg_size 24"), 23, ".amdhsa_kernarg_size 28");
+  CHECK(open(right, assembled(text)) == INLAY_OK);
+  // A file that is cut anywhere, or has one wrong byte: what it was, or one message.
+  for (std::size_t end = 0; end < code.size(); end += 61)
+    CHECK(open(right, {code.begin(), code.begin() + static_cast<std::ptrdiff_t>(end)}) != INLAY_OK);
+  for (std::size_t at = 0; at < code.size(); at += 7) {
+    auto damaged = code;
+    damaged[at] ^= 0xFF;
+    (void)open(right, damaged);
+  }
   inlay_device_free(device);
 }
 

@@ -163,6 +163,11 @@ class Loaded(unittest.TestCase):
             kernel(c, a[:1], b, n=256)
         with self.assertRaisesRegex(ValueError, "buffer a: its elements, >f4, have the other byte order"):
             kernel(c, a.astype(">f4"), b, n=256)
+        for other in (numpy.float64, numpy.float16, numpy.int32, numpy.int64):
+            with self.assertRaisesRegex(ValueError, f"buffer b: its elements are {other.__name__}, and the kernel's are f32"):
+                kernel(c, a, numpy.zeros(1024 // other().itemsize, other), n=256)
+        kernel(c, a.view(numpy.uint8), b.view(numpy.uint32), n=256)  # bits
+        numpy.testing.assert_array_equal(c, a + b)
         with self.assertRaisesRegex(TypeError, "sizes m; the kernel takes n"):
             kernel(c, a, b, m=256)
         with self.assertRaisesRegex(TypeError, "2 buffers, and the kernel takes c, a, b"):
@@ -178,6 +183,31 @@ class Loaded(unittest.TestCase):
         one = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, numpy.float32), (256,), (0,), writeable=True)
         with self.assertRaisesRegex(ValueError, "several of its elements are one"):
             kernel(one, a, b, n=256)
+
+    def test_elements_without_a_type_in_numpy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inlay.build("softmax", folder, m=4, n=64, arch="gfx942", dtype="bf16")
+            kernel = inlay.load(folder + "/softmax.json", device="emulator")
+            for element in (numpy.int16, numpy.uint16):
+                y, x = numpy.zeros((2, 4, 64), element)
+                kernel(y, x)
+                self.assertTrue((y == 0x3c80).all())  # 1/64
+            with self.assertRaisesRegex(ValueError, "its elements are float16, and the kernel's are bf16"):
+                kernel(*numpy.zeros((2, 4, 64), numpy.float16))
+
+    def test_a_manifest_of_other_code(self):
+        with open(self.file) as file:
+            manifest = json.load(file)
+        with tempfile.TemporaryDirectory() as folder:
+            manifest["code"] = os.path.join(os.path.dirname(self.file), manifest["code"])
+            manifest["arguments"].pop()  # HIP would read one more value than the launch gives
+            with open(folder + "/less.json", "w") as file:
+                json.dump(manifest, file)
+            with self.assertRaisesRegex(inlay.CommandError, "the manifest's arguments are not those of the code object\n  manifest  ptr c"):
+                inlay.load(folder + "/less.json", device="emulator")
+            with self.assertRaisesRegex(inlay.CommandError, "not those of the code object"):
+                inlay._tools.call(["bundle", "-o", folder + "/all.inlay", folder + "/less.json"], allowed=(0,))
+            self.assertFalse(os.path.exists(folder + "/all.inlay"))
 
     def test_without_a_gpu_again_and_again(self):
         if any(os.path.exists(node) for node in ("/dev/kfd",)):

@@ -146,10 +146,12 @@ struct inlay_device {
   void check(int code, const char* call) const {
     if (code == 0) return;
     const char* text = emulator && hip.error != nullptr ? hip.error() : hip.hipGetErrorString(code);
+    std::string what = text == nullptr ? std::to_string(code) : text;
+    const std::string function = std::string(call) + ": "; // the emulator's text begins with it
+    if (!what.starts_with(function)) what.insert(0, function);
     const bool launch =
         std::string_view(call) == "hipModuleLaunchKernel" || std::string_view(call) == "hipDeviceSynchronize";
-    throw Refused(std::string(call) + ": " + (text == nullptr ? std::to_string(code) : text),
-                  emulator && launch && code == 719 ? INLAY_FINDING : INLAY_DEVICE);
+    throw Refused(what, emulator && launch && code == 719 ? INLAY_FINDING : INLAY_DEVICE);
   }
   void use() const { check(hip.hipSetDevice(ordinal), "hipSetDevice"); }
 };

@@ -135,6 +135,8 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   const std::int64_t more[] = {192, 9};
   CHECK(inlay_launch(kernel, buffers, 2, more, 2, nullptr) == INLAY_FINDING);
   CHECK(says(inlay_error(), "a + 0x200 of 512 bytes"));
+  const std::string text = inlay_error(); // names the function once
+  CHECK(text.find("hipModuleLaunchKernel: ") == text.rfind("hipModuleLaunchKernel: "));
   CHECK(inlay_free(device, b) == INLAY_OK);
   CHECK(inlay_free(device, b) == INLAY_DEVICE);
   inlay_kernel* none = nullptr;

@@ -1,8 +1,8 @@
 #include <inlay/machine/target.h>
 #include <inlay/runtime/code_object.h>
+#include <inlay/runtime/hex.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -44,12 +44,6 @@ template <class T>
 T checked(llvm::Expected<T> value, const char* what) {
   if (value) return std::move(*value);
   fail(std::string(what) + ": " + llvm::toString(value.takeError()));
-}
-
-std::string hex(std::uint64_t v) {
-  std::array<char, 19> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(v));
-  return text.data();
 }
 
 /// Names come from the file and go to terminals and JSON: anything but printable ASCII becomes '?'.

@@ -7,6 +7,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/schedule.h>
 #include <inlay/codegen/target.h>
+#include <inlay/runtime/hex.h>
 #include <inlay/runtime/isa/line_table.h>
 #include <inlay/validate/code.h>
 
@@ -31,11 +32,7 @@ using runtime::symbolic::FlowMatrix;
 using runtime::symbolic::FlowOptions;
 using MachineVerdict = runtime::symbolic::Verdict;
 
-inline std::string hex(std::uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
+using runtime::hex;
 
 struct MachineEvent {
   std::size_t instruction = 0;

@@ -3,17 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
+#include <inlay/runtime/hex.h>
 
 namespace inlay::runtime {
 namespace {
-
-std::string hex(std::uint64_t value, int digits = 0) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%0*llx", digits, static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string site_text(const DebugSite& s) {
   return hex(s.address) + "  " + s.disassembly + "\n  in     " +

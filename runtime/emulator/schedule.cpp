@@ -3,20 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <inlay/machine/target.h>
+#include <inlay/runtime/hex.h>
 #include <thread>
 
 namespace inlay::runtime::emulator {
 namespace {
-
-std::string hex(u64 value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string where(const Wave& w, unsigned lane) {
   const Launch& launch = *w.group->launch;

@@ -1,5 +1,6 @@
 // The report as text.
 #include <inlay/machine/target.h>
+#include <inlay/runtime/hex.h>
 #include <inlay/runtime/isa/report.h>
 
 #include <algorithm>
@@ -12,12 +13,6 @@ namespace {
 std::string number(double v, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, v);
-  return text;
-}
-
-std::string hex(std::uint64_t v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
   return text;
 }
 

@@ -1,16 +1,9 @@
 // One wave along a path, as far as what has been decided takes it.
 #include "symbolic/order_explorer.h"
 
+#include <inlay/runtime/hex.h>
+
 namespace inlay::runtime::symbolic::exploring {
-namespace {
-
-std::string hex(u64 v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
-
-} // namespace
 
 /// Whether a wave that does not jump from the branch `at` to `target` comes there, too, whatever it finds, and by no barrier: up to
 /// it, or by a stretch that stands behind the loop, without a branch but the last one, which goes there.

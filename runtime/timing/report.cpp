@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <inlay/runtime/hex.h>
 #include <nlohmann/json.hpp>
 
 namespace inlay::runtime::timing {
@@ -115,12 +116,6 @@ std::vector<Bound> bounds_of(const Trace& t, const Parameters& p, const UnitOpti
 std::string number(double v) {
   char text[32];
   std::snprintf(text, sizeof text, v < 100 && v != std::floor(v) ? "%.1f" : "%.0f", v);
-  return text;
-}
-
-std::string hex(std::uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
   return text;
 }
 

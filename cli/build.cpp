@@ -93,11 +93,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   const kernels::Artifact artifact = kernel->build(form.flags, options);
   if (!dump.empty()) dump_levels(artifact, dump);
   if (slots) {
-    if (!svg.empty()) {
-      const fs::path path(svg);
-      write_all(path.has_parent_path() ? path.parent_path() : ".",
-                {{path.filename().string(), codegen::schedule_svg(artifact.source->code)}});
-    }
+    if (!svg.empty()) write_one(svg, codegen::schedule_svg(artifact.source->code));
     if (json) {
       session.out
           << Json{{"kernel", artifact.kernel}, {"arch", artifact.arch}, {"schedule", artifact.schedule}}.dump(

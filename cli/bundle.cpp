@@ -1,4 +1,5 @@
 // `inlay bundle -o kernels.inlay gemm.json softmax.json`: kernels for several processors with their manifests in one file.
+#include "aiter_files.h"
 #include "command.h"
 #include "write_all.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  std::string output, directory;
+  std::string output, directory, aiter;
   bool json = false;
 };
 
@@ -40,6 +41,21 @@ void extract(const launch::Bundle& all, const std::string& directory) {
     }
 }
 
+/// As AITER keeps its kernels, where a function's name is in a table once.
+void export_aiter(const launch::Bundle& all, const std::string& directory) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const auto& e : all.entries()) {
+    if (e.code.size() > 1)
+      throw std::invalid_argument(fmt::format(
+          "bundle: --aiter: {} for {} has {} forms, and AITER's tables have a function of one name once\n"
+          "  hint   inlay bundle FILE --extract DIR, and one of the manifests there",
+          e.kernel(), e.arch(), e.code.size()));
+    for (auto& file : aiter_files(e.forms.general(), e.code[0])) files.push_back(std::move(file));
+  }
+  for (auto& [name, contents] : files)
+    write_one(std::filesystem::path(directory) / name, std::move(contents));
+}
+
 int bundle(Session& session, const Options& o) {
   std::vector<launch::Bundle::Entry> entries;
   for (const std::string& file : o.files) {
@@ -57,11 +73,10 @@ int bundle(Session& session, const Options& o) {
   const launch::Bundle all(std::move(entries));
   if (!o.output.empty()) {
     const auto bytes = all.bytes();
-    const std::filesystem::path file(o.output);
-    write_all(file.has_parent_path() ? file.parent_path() : ".",
-              {{file.filename().string(), std::string(bytes.begin(), bytes.end())}});
+    write_one(o.output, {bytes.begin(), bytes.end()});
   }
   if (!o.directory.empty()) extract(all, o.directory);
+  if (!o.aiter.empty()) export_aiter(all, o.aiter);
   auto list = nlohmann::ordered_json::array();
   for (const auto& e : all.entries()) {
     std::size_t bytes = 0;
@@ -96,6 +111,10 @@ void add_bundle(CLI::App& app, Session& session) {
   c->add_option("-o,--output", o->output, "The bundle; without it, FILEs are listed");
   c->add_option("--extract", o->directory,
                 "Write each kernel, and each of its forms, with its launch manifest into this directory");
+  c->add_option(
+      "--aiter", o->aiter,
+      "Write each kernel into this directory as AITER keeps its own: hsa/ARCH/KERNEL/KERNEL.co, the row of a "
+      "table (.csv), and a C++ header with the structure of its arguments, grid and block");
   c->add_flag("--json", o->json, "As JSON, with the manifests");
   c->callback([=, &session] { session.exit = bundle(session, *o); });
 }

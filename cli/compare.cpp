@@ -1,8 +1,10 @@
 // `inlay compare`: two kernels side by side, and the regression gate.
 #include "code_object_input.h"
+#include "code_page.h"
 #include "isa_json.h"
 #include "launch_input.h"
 #include "time_kernel.h"
+#include "write_all.h"
 
 #include <fmt/format.h>
 #include <inlay/machine/target.h>
@@ -21,6 +23,7 @@ namespace isa = runtime::isa;
 
 struct Options {
   LaunchOptions candidate, anchor;
+  std::string html;
   double tolerance = 0.02;
   bool json = false, gate = false, brief = false, time = false;
   TimeOptions timing;
@@ -156,14 +159,20 @@ int compare(Session& session, const Options& o) {
                      {"anchor", time_json(times->anchor)}};
     j["reports"] = nlohmann::ordered_json::array({to_json(ra), to_json(rb)});
     session.out << dump(j) << "\n";
-  } else {
-    session.out << isa::to_text(c);
-    for (const auto& [is_missing, option, of] :
-         {std::tuple{missing_a, "--lds", &ra}, std::tuple{missing_b, "--anchor-lds", &rb}})
-      if (is_missing)
-        session.out << "  note: " << of->name << " uses LDS and declares none; " << option
-                    << " BYTES for its occupancy\n";
-    if (times) session.out << times_text(*times);
+  }
+  std::string text = isa::to_text(c);
+  for (const auto& [is_missing, option, of] :
+       {std::tuple{missing_a, "--lds", &ra}, std::tuple{missing_b, "--anchor-lds", &rb}})
+    if (is_missing)
+      text += fmt::format("  note: {} uses LDS and declares none; {} BYTES for its occupancy\n", of->name,
+                          option);
+  if (times) text += times_text(*times);
+  if (!o.html.empty()) {
+    const CodePart parts[] = {{&ra, {}, {}}, {&rb, {}, {}}};
+    write_one(o.html, code_page(fmt::format("{} beside {}", ra.name, rb.name), text, parts));
+  }
+  if (!o.json) {
+    session.out << text;
     if (o.gate) session.out << (c.passes() ? "gate: passed\n" : "gate: FAILED\n");
   }
   return o.gate && !c.passes() ? Exit::no : Exit::yes;
@@ -199,7 +208,10 @@ void add_compare(CLI::App& app, Session& session) {
   command->add_option("--anchor-arg", b.arguments, "When they differ");
   command->add_option("--anchor-size", b.sizes, "When they differ");
   add_time_options(*command, o->timing);
+  for (const char* of_one_launch : {"--svg", "--html", "--export", "--timeline"})
+    command->remove_option(command->get_option(of_one_launch));
   command->add_flag("--json", o->json, "As JSON");
+  command->add_option("--html", o->html, "Also the comparison and both kernels' instructions as a page");
   command->callback([=, &session] { session.exit = compare(session, *o); });
 }
 

@@ -1,9 +1,12 @@
 // `inlay inspect`: the static report of a code object.
 #include "code_object_input.h"
+#include "code_page.h"
 #include "exec_debug.h"
 #include "isa_json.h"
 #include "launch_input.h"
+#include "write_all.h"
 
+#include <deque>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -19,7 +22,7 @@ namespace {
 namespace isa = runtime::isa;
 
 struct Options {
-  std::string file, kernel, arch, sources;
+  std::string file, kernel, arch, sources, html;
   std::optional<unsigned> lds;
   bool json = false, disassemble = false, loop = false, source = false;
 };
@@ -79,6 +82,9 @@ private:
   std::optional<isa::SourceLine> last_;
 };
 
+constexpr const char* lds_by_launch =
+    "LDS is used and none declared: its launch says how much; --lds BYTES for the occupancy";
+
 int inspect(Session& session, const Options& o) {
   if (!o.sources.empty() && !std::filesystem::is_directory(o.sources))
     throw std::invalid_argument(fmt::format("--source {}: no such folder", o.sources));
@@ -90,23 +96,32 @@ int inspect(Session& session, const Options& o) {
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none
-  const auto lines = o.disassemble || o.source ? isa::LineTable::read(object) : isa::LineTable();
+  const auto lines =
+      o.disassemble || o.source || !o.html.empty() ? isa::LineTable::read(object) : isa::LineTable();
   if (o.source && lines.empty())
     throw std::invalid_argument(fmt::format(
         "{}: has no line table\n  hint   compile with debug information, or leave out --source", o.file));
   auto list = nlohmann::ordered_json::array();
-  if (!o.json)
-    session.out << fmt::format("{}: code object v{} for {}, {} kernel{}{}\n\n", o.file, object.abi_version(),
-                               object.arch(), object.kernels().size(),
-                               object.kernels().size() == 1 ? "" : "s",
-                               object.relocatable() ? ", relocatable" : "");
+  std::deque<isa::KernelReport> reports; // of the page, which refers to them
+  std::vector<CodePart> parts;
+  const std::string title =
+      fmt::format("{}: code object v{} for {}, {} kernel{}{}", o.file, object.abi_version(), object.arch(),
+                  object.kernels().size(), object.kernels().size() == 1 ? "" : "s",
+                  object.relocatable() ? ", relocatable" : "");
+  if (!o.json) session.out << title << "\n\n";
   for (const auto* k : chosen) {
     const auto r = isa::report(
         object, *k, o.lds ? *o.lds : source.triton_lds.value_or(source.manifest ? source.manifest->lds : 0));
+    const bool lds_unknown = !o.lds && r.resources.lds_bytes == 0 && uses_lds(object, *k);
+    std::string text = isa::to_text(r) + arguments_text(*k);
+    if (lds_unknown) text += fmt::format("  note                {}\n", lds_by_launch);
+    if (!o.html.empty())
+      parts.push_back({&reports.emplace_back(r), text,
+                       lines.empty() ? CodePart{}.source : SourceNotes(lines, o.sources)});
     if (o.json) {
       auto j = to_json(r);
       j["arguments"] = arguments_json(*k);
-      if (!o.lds && r.resources.lds_bytes == 0 && uses_lds(object, *k)) j["lds"] = "said by the launch";
+      if (lds_unknown) j["lds"] = "said by the launch";
       if (o.disassemble) {
         j["disassembly"] = nlohmann::ordered_json::array();
         for (const auto& i : r.program.instructions) {
@@ -119,10 +134,7 @@ int inspect(Session& session, const Options& o) {
       list.push_back(std::move(j));
       continue;
     }
-    session.out << isa::to_text(r) << arguments_text(*k);
-    if (!o.lds && r.resources.lds_bytes == 0 && uses_lds(object, *k))
-      session.out << "  note                LDS is used and none declared: its launch says how much; --lds "
-                     "BYTES for the occupancy\n";
+    session.out << text;
     SourceNotes notes(lines, o.sources);
     if (o.loop) session.out << "\n" << (o.source ? isa::loop_text(r, std::ref(notes)) : isa::loop_text(r));
     if (o.disassemble) {
@@ -134,6 +146,7 @@ int inspect(Session& session, const Options& o) {
     }
     session.out << "\n";
   }
+  if (!o.html.empty()) write_one(o.html, code_page(title, "", parts));
   if (o.json)
     session.out << dump({{"file", o.file},
                          {"arch", object.arch()},
@@ -167,6 +180,9 @@ void add_inspect(CLI::App& app, Session& session) {
                                      "the compiler says that the file was, or in the folder given");
   source->expected(0, 1)->type_name("[DIR]");
   command->add_flag("--disassemble", o->disassemble, "Also all instructions");
+  command->add_option("--html", o->html,
+                      "Also the report and all instructions as a page: kinds to show or hide, text to find, "
+                      "branches to follow");
   command->callback([=, &session] {
     o->source = source->count() > 0;
     session.exit = inspect(session, *o);

@@ -70,8 +70,44 @@ std::string help_hint(const CLI::App& app, const std::vector<std::string>& argum
 
 // Chips by their product's name.
 std::string architecture(const std::string& name) {
-  const machine::Target* t = machine::find_chip(name);
-  return t ? std::string(t->name) : name;
+  if (const machine::Target* t = machine::find_chip(name)) return std::string(t->name);
+  std::vector<std::string> known;
+  for (const machine::Target& t : machine::Target::all()) {
+    known.emplace_back(t.name);
+    std::istringstream chips{std::string(t.chips)};
+    for (std::string chip; chips >> chip;) {
+      for (char& c : chip) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      known.push_back(chip);
+    }
+  }
+  const std::string hint = did_you_mean(name, known);
+  try {
+    return std::string(machine::Target::named(name).name);
+  } catch (const machine::UnknownTarget& e) {
+    std::string what = e.what();
+    what.insert(what.find("hint   ") + 7, hint);
+    throw std::invalid_argument(what);
+  }
+}
+
+// An option that a kernel does not have may be one of the command's.
+std::string with_own_options(const CLI::App& app, std::string what) {
+  const std::size_t at = what.find("option '--"), hint = what.find("\n  hint   ");
+  if (at == std::string::npos || hint == std::string::npos || app.get_subcommands().empty()) return what;
+  const std::string given = what.substr(at + 8, what.find('\'', at + 8) - at - 8);
+  std::vector<std::string> own;
+  for (const CLI::Option* o : app.get_subcommands()[0]->get_options())
+    for (const std::string& n : o->get_lnames()) own.push_back("--" + n);
+  const std::string mine = nearest(given, own);
+  if (mine.empty()) return what;
+  const std::string asks = "did you mean ";
+  const std::size_t begin = hint + 10;
+  if (what.compare(begin, asks.size(), asks) == 0) { // the nearer one
+    const std::size_t name = begin + asks.size(), end = what.find('?', name);
+    if (edit_distance(given, what.substr(name, end - name)) <= edit_distance(given, mine)) return what;
+    what.erase(begin, end + 2 - begin);
+  }
+  return what.insert(begin, asks + mine + "? ");
 }
 
 /// One message: `error: what` with its hint on `err`, and under --json as data on `out`.
@@ -122,15 +158,23 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
     app.parse(reversed);
     return session.exit;
   } catch (const CLI::Success& e) { // --help
-    return app.exit(e, out, err);
+    try {
+      return app.exit(e, out, err);
+    } catch (const std::invalid_argument& wrong) { // of a kernel that there is not
+      return failed(session, arguments, Exit::bad_input, wrong.what());
+    }
   } catch (const CLI::ParseError& e) {
     // Of an unknown option without a command CLI11 says that a subcommand is required.
-    const std::string what = app.get_subcommands().empty()
-                                 ? "inlay has no option '" + arguments[0] + "', and no command follows"
-                                 : std::string(e.what());
+    std::string what = app.get_subcommands().empty()
+                           ? "inlay has no option '" + arguments[0] + "', and no command follows"
+                           : std::string(e.what());
+    const std::string unread = "Could not convert: ", is = " = ";
+    if (const auto equals = what.find(is); what.rfind(unread, 0) == 0 && equals != std::string::npos)
+      what = what.substr(unread.size(), equals - unread.size()) + " cannot be '" +
+             what.substr(equals + is.size()) + "'";
     return failed(session, arguments, Exit::bad_input, what + "\n  hint   " + help_hint(app, arguments));
   } catch (const std::invalid_argument& e) {
-    return failed(session, arguments, Exit::bad_input, e.what());
+    return failed(session, arguments, Exit::bad_input, with_own_options(app, e.what()));
   } catch (const std::runtime_error& e) {
     return failed(session, arguments, Exit::bad_input, e.what());
   } catch (const std::exception& e) {

@@ -31,4 +31,9 @@ void write_all(const fs::path& directory, const std::vector<std::pair<std::strin
   }
 }
 
+void write_one(const fs::path& file, std::string contents) {
+  write_all(file.has_parent_path() ? file.parent_path() : ".",
+            {{file.filename().string(), std::move(contents)}});
+}
+
 } // namespace inlay::cli

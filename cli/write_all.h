@@ -13,4 +13,7 @@ namespace inlay::cli {
 void write_all(const std::filesystem::path& directory,
                const std::vector<std::pair<std::string, std::string>>& files);
 
+/// One file, in the same way.
+void write_one(const std::filesystem::path& file, std::string contents);
+
 } // namespace inlay::cli

@@ -12,7 +12,16 @@ const Target* find_chip(std::string_view text) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const Target& t : targets)
     if (small == t.name || t.is_chip(small)) return &t;
-  return nullptr;
+  // MI355 is the one whose name begins so.
+  const Target* found = nullptr;
+  for (const Target& t : targets) {
+    if (small.size() < 5 || small.find(' ') != std::string::npos ||
+        (" " + std::string(t.chips)).find(" " + small) == std::string::npos)
+      continue;
+    if (found != nullptr) return nullptr;
+    found = &t;
+  }
+  return found;
 }
 
 const Target& Target::named(std::string_view name) {

@@ -39,12 +39,33 @@ document.addEventListener('mouseover', e => {
   if (!pinned) mark(keysOf(cell));
 });
 document.addEventListener('mouseout', e => { if (!pinned && e.target.closest('td')) mark([]); });
-document.addEventListener('click', e => {
-  const cell = e.target.closest('td');
-  if (!cell) return;
+function pin(cell) {
   pinned = pinned === cell ? null : cell;
   describe(cell);
   mark(keysOf(cell));
+}
+document.addEventListener('click', e => { if (e.target.closest('td')) pin(e.target.closest('td')); });
+// One cell of each table is reached by Tab, the others from it by the arrows.
+for (const cell of cells) cell.tabIndex = -1;
+for (const table of document.querySelectorAll('table')) if (table.querySelector('td')) table.querySelector('td').tabIndex = 0;
+document.addEventListener('focusin', e => {
+  const cell = e.target.closest('td');
+  if (!cell) return;
+  for (const other of cell.closest('table').querySelectorAll('td')) other.tabIndex = other === cell ? 0 : -1;
+  describe(cell);
+  if (!pinned) mark(keysOf(cell));
+});
+const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+document.addEventListener('keydown', e => {
+  const cell = e.target.closest('td');
+  if (e.key === 'Escape') { pinned = null; mark([]); }
+  if (!cell) return;
+  if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); pin(cell); }
+  if (!step[e.key]) return;
+  e.preventDefault();
+  const body = cell.closest('tbody').rows, [down, right] = step[e.key];
+  const row = body[[...body].indexOf(cell.parentElement) + down], to = row && row.cells[cell.cellIndex + right];
+  if (to && to.tagName === 'TD') to.focus();
 });
 for (const radio of document.querySelectorAll('input[name=face]'))
   radio.addEventListener('change', () => {
@@ -57,24 +78,27 @@ document.getElementById('thread').addEventListener('input', e => {
 )js";
 
 constexpr const char* style = R"css(
-body{font:14px system-ui,sans-serif;margin:1.5em;color:#111;background:#fff}
+:root{color-scheme:light dark;--back:#fff;--text:#111;--pale:#555;--line:#ccc;--mark:#c00}
+@media (prefers-color-scheme:dark){:root{--back:#15181c;--text:#e8e8e8;--pale:#a8adb3;--line:#3a3f45;--mark:#ff6b6b}}
+body{font:14px system-ui,sans-serif;margin:1.5em;color:var(--text);background:var(--back)}
 h1{font-size:1.15em;font-family:monospace;margin:0 0 .6em}
 h2{font-size:1em;font-family:monospace;margin:0}
-p{margin:.2em 0 .6em;color:#555}
+p{margin:.2em 0 .6em;color:var(--pale)}
 h3{font-size:.9em;font-family:monospace;margin:.6em 0 .2em}
-header{position:sticky;top:0;background:#fff;padding:.4em 0;border-bottom:1px solid #ccc;margin-bottom:1em;z-index:1}
+header{position:sticky;top:0;background:var(--back);padding:.4em 0;border-bottom:1px solid var(--line);margin-bottom:1em;z-index:1}
 fieldset{border:0;margin:0;padding:0;display:inline}
 legend{float:left;padding:0;margin-right:.6em}
 label{margin-right:1em}
-#about{font-family:monospace;min-height:1.4em;color:#333;white-space:pre}
+#about{font-family:monospace;min-height:1.4em;white-space:pre}
 main{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}
 section{max-width:100%;overflow-x:auto}
 table{border-collapse:collapse;font:12px monospace}
-td{border:1px solid #555;padding:.25em .45em;text-align:center;cursor:pointer;min-width:1.6em;height:1.3em}
-th{font-weight:normal;color:#666;padding:.2em .45em;text-align:right}
+td{border:1px solid #555;color:#111;padding:.25em .45em;text-align:center;cursor:pointer;min-width:1.6em;height:1.3em}
+th{font-weight:normal;color:var(--pale);padding:.2em .45em;text-align:right}
 thead th{text-align:center}
 .marking td{opacity:.25}
-.marking td.on{opacity:1;outline:2px solid #c00;outline-offset:-2px}
+.marking td.on{opacity:1;outline:2px solid var(--mark);outline-offset:-2px}
+td:focus{opacity:1;outline:3px solid var(--mark);outline-offset:-3px}
 )css";
 
 std::string attribute(const char* name, std::string_view value) {
@@ -126,15 +150,17 @@ std::string render_html(const std::vector<Picture>& pictures, std::string_view t
   check_drawable("as HTML", cell_count(pictures), max_picture_cells);
   const std::string heading = detail::escape_xml(title);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + heading +
-                    "</title>\n<style>" + style + "</style></head><body>\n<h1>" + heading +
-                    "</h1>\n<header><fieldset><legend>cells show</legend>";
+                    "</title>\n<style>" + style + "</style></head><body>\n<header><h1>" + heading +
+                    "</h1>\n<fieldset><legend>cells show</legend>";
   const char* const faces[][2] = {{"l", "label"}, {"v", "value"}, {"i", "index"}, {"c", "coordinate"}};
   for (const auto& [key, name] : faces)
     out += std::string("<label><input type=\"radio\" name=\"face\" value=\"") + key + "\"" +
            (*key == 'l' ? " checked" : "") + "> " + name + "</label>";
   out +=
       "</fieldset><label>thread <input id=\"thread\" type=\"number\" min=\"0\" style=\"width:5em\"></label>"
-      "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n";
+      "<div id=\"about\" role=\"status\">point at a cell, or go there by Tab and the arrows; a click or "
+      "Enter keeps the "
+      "mark</div></header>\n";
   const bool table =
       std::any_of(pictures.begin(), pictures.end(), [](const Picture& p) { return p.place.has_value(); });
   out += table ? "<main style=\"display:grid;justify-content:start\">\n" : "<main>\n";

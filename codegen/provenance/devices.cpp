@@ -129,15 +129,18 @@ void Interpreter::load_of_peer(State& s, const Tensor& t) {
   if (!s.knows_peers) refute(claim, t.name, "no meeting of the devices stands before it (k.meet)");
   prove(claim, t.name, "provenance");
   s.read_of_peers = t.id;
+  s.peer_load = at_;
   s.released.reset();
 }
 
 void Interpreter::leave_peers(const State& s) {
   const Devices& all = p_.together();
   if (all.count == 0) return;
-  if (s.read_of_peers >= 0)
+  if (s.read_of_peers >= 0) {
+    at_ = s.peer_load; // whose line is the one that lacks a meeting
     refute("no device's launch ends while another one reads of its memory", p_.tensor(s.read_of_peers).name,
            "no meeting of the devices stands after it (k.meet)");
+  }
   if (s.meeting && !s.knows_peers)
     refute("every wave knows that the devices have met", all.name, "no wave acquires what the last one says");
   if (s.meeting)

@@ -276,14 +276,15 @@ struct State {
   bool released_to_devices = false; ///< and that for all devices, not for this one alone
   std::optional<Status>
       meeting; ///< of the devices: work-items have waited for all of them (done), all waves after them (published)
-  bool knows_peers = false;      ///< every wave has acquired what came before the meeting
-  int read_of_peers = -1;        ///< a tensor of which something was loaded since the last one
-  std::set<int> drawn, taken;    ///< tickets
-  std::map<int, int> given;      ///< tensors that were stored before a ticket was drawn: the first such
-  std::map<int, Status> awaited; ///< turns: a work-item has waited, all waves have acquired (published)
-  std::set<int> met, signalled;  ///< turns: after a barrier after the wait; passed on
-  std::map<int, int> passed;     ///< tensors that were stored before a turn was passed on: the first such
-  struct Early {                 ///< read of those before, in a turn that is not over
+  bool knows_peers = false;        ///< every wave has acquired what came before the meeting
+  int read_of_peers = -1;          ///< a tensor of which something was loaded since the last one
+  const Inst* peer_load = nullptr; ///< the last that loaded it: where a refusal points
+  std::set<int> drawn, taken;      ///< tickets
+  std::map<int, int> given;        ///< tensors that were stored before a ticket was drawn: the first such
+  std::map<int, Status> awaited;   ///< turns: a work-item has waited, all waves have acquired (published)
+  std::set<int> met, signalled;    ///< turns: after a barrier after the wait; passed on
+  std::map<int, int> passed;       ///< tensors that were stored before a turn was passed on: the first such
+  struct Early {                   ///< read of those before, in a turn that is not over
     int turn, tensor;
     std::vector<Sym> origin;
     std::vector<std::vector<int>> coordinate;

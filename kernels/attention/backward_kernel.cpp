@@ -135,8 +135,7 @@ std::vector<Option<AttentionBackward>> options(bool of_rows) {
                  "heads of Q that share one of K and V: 1, 2, 4, 8, 16 or 32"});
   if (!of_rows) return all;
   all.push_back({"keys", Read::number(&AttentionBackward::keys, 1, 1 << 16), "300", "rows of K and V"});
-  all.push_back({"causal", Read::one_of(&AttentionBackward::causal, {{"0", false}, {"1", true}}), "0",
-                 "1: row q sees columns 0 to q"});
+  all.push_back({"causal", Read::yes(&AttentionBackward::causal), "no", "row q sees columns 0 to q"});
   all.push_back({"tile", Read::number(&AttentionBackward::tile, 1, 1024), "auto",
                  "rows of the result that a workgroup has, 16 or 32 for each of its waves", "64"});
   all.push_back({"step", Read::number(&AttentionBackward::step, 1, 1024), "auto",

@@ -81,6 +81,15 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const 
   return out;
 }
 
+/// The words of every switch, and `batch`.
+Same same_bits(const Asked&, const std::string& text) {
+  if (text == "batch") return Same::batch;
+  Asked asked;
+  if (!Read::yes(&Asked::stagger).put(asked, text).empty())
+    throw std::invalid_argument(fmt::format("--deterministic '{}' is none of no, yes, batch", text));
+  return asked.stagger ? Same::launch : Same::any;
+}
+
 Face<Asked> face(bool pre) {
   const std::string name = pre ? "preshuffle_gemm" : "gemm";
   Options<Asked> options(
@@ -151,8 +160,7 @@ Face<Asked> face(bool pre) {
         "",
         "as many as the device runs at a time; parts are added by atomics, so C is 0 before the launch",
         {"stream-k"}},
-       {"deterministic",
-        Read::one_of(&Asked::same, {{"no", Same::any}, {"yes", Same::launch}, {"batch", Same::batch}}), "no",
+       {"deterministic", Read::parsed(&Asked::same, "no, yes, batch", same_bits), "no",
         "the same bits in every launch and beside any rows", "",
         "yes: proved, or refused (parts that are added by atomics, stream-K); auto chooses among such forms\n"
         "batch: and from builds for any m: K in tiles of 128 bytes, and in parts only as --split says"},

@@ -41,6 +41,7 @@ class Emulator:
         self._lock = threading.Lock()  # launches of several threads
         self._held = collections.Counter()  # address of a storage: launches under way that use it
         self._pointed = collections.deque(maxlen=256)  # tensors whose address the program took: it may be an argument by itself
+        self.profiles = []  # names of launches, a list for each of torch's profilers that is on
         if not opened:
             self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, None))
 
@@ -58,8 +59,8 @@ class Emulator:
         self._pointed.append(tensor)
 
     @contextlib.contextmanager
-    def holding(self, tensors):
-        """The storages of these tensors are device memory within: bounds are those of what torch allocated."""
+    def holding(self, tensors, name):
+        """The storages of these tensors are device memory within, where `name` is launched: bounds are those of what torch allocated."""
         ranges = {}
         for t in [*tensors, *list(self._pointed)]:
             storage = t.untyped_storage() if hasattr(t, "untyped_storage") else None
@@ -74,6 +75,8 @@ class Emulator:
                     self._held[at] += 1
                     held.append(at)
             yield
+            for launches in self.profiles:
+                launches.append(name)
         finally:
             with self._lock:
                 for at in held:
@@ -160,7 +163,7 @@ def _flydsl(emulator):
 
     def holds(call):
         def held(self, *args, **kwargs):
-            with emulator.holding(_tensors([*args, *kwargs.values()])):
+            with emulator.holding(_tensors([*args, *kwargs.values()]), getattr(getattr(self, "func", None), "__name__", "launch")):
                 return call(self, *args, **kwargs)
 
         return held
@@ -192,8 +195,12 @@ def _triton(emulator):
         return [1.0] * len(quantiles) if quantiles else 1.0
 
     class Launcher(amd.HIPLauncher):
+        def __init__(self, src, metadata):
+            super().__init__(src, metadata)
+            self.name = getattr(metadata, "name", "launch")
+
         def __call__(self, *args):
-            with emulator.holding(_tensors(args)):
+            with emulator.holding(_tensors(args), self.name):
                 super().__call__(*args)
 
     class Driver(amd.HIPDriver):
@@ -324,3 +331,28 @@ def _torch_on_processor(emulator):
     Stream.__init__ = lambda self, *args, **kwargs: None
     torch.cuda.stream = torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
     torch.cpu.set_stream = lambda *args, **kwargs: None
+    _profiler(emulator)
+
+
+def _profiler(emulator):
+    """torch's profiler has an event of the device for each launch, of one microsecond: a benchmark that divides by the time goes on."""
+    import torch.profiler
+    from torch.autograd import DeviceType
+
+    made = torch.profiler.profile
+    start, stop, events = made.start, made.stop, made.events
+
+    def started(self):
+        self._inlay_launches = []
+        emulator.profiles.append(self._inlay_launches)
+        start(self)
+
+    def stopped(self):
+        stop(self)
+        emulator.profiles[:] = [p for p in emulator.profiles if p is not self._inlay_launches]
+
+    def with_launches(self):
+        return [*events(self), *(types.SimpleNamespace(name=name, device_type=DeviceType.CUDA, device_index=0, self_cpu_time_total=0.0, cpu_time_total=0.0,
+                                                       self_device_time_total=1.0, device_time_total=1.0) for name in self._inlay_launches)]
+
+    made.start, made.stop, made.events = started, stopped, with_launches

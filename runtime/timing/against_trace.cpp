@@ -286,22 +286,28 @@ std::string to_html(const AgainstTrace& a, const TimingReport& r, const Trace& t
     json.replace(at, 2, "<\\/");
   return R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>inlay time --against</title><style>
-body { font: 13px sans-serif; margin: 12px; } canvas { width: 100%; border: 1px solid #ccc; } td { font: 12px monospace; padding: 0 8px; }
+:root { color-scheme: light dark; --back: #fff; --text: #111; --line: #ccc; }
+@media (prefers-color-scheme: dark) { :root { --back: #15181c; --text: #e8e8e8; --line: #3a3f45; } }
+body { font: 13px sans-serif; margin: 12px; color: var(--text); background: var(--back); } h1 { font-size: 15px; }
+canvas { width: 100%; border: 1px solid var(--line); } th { text-align: left; } td { font: 12px monospace; padding: 0 8px; }
 td.n { text-align: right; } #tip { font: 12px monospace; min-height: 1.4em; } </style></head><body>
-<h3 id="title"></h3><p>Two lanes a wave: measured above, modelled below; issue dark, stalls pale. Wheel zooms, double click shows all.</p>
-<canvas id="c"></canvas><div id="tip"></div><table id="t"><tr><th>offset<th>instruction<th>measured<th>modelled<th>difference</tr></table><script>
+<main><h1 id="title"></h1><p>Two lanes a wave: measured above, modelled below; issue dark, stalls pale. Wheel zooms, double click shows all; in the picture + and - zoom,
+the arrows move, Home shows all.</p>
+<canvas id="c" tabindex="0" role="img" aria-label="waves over clocks, measured and modelled"></canvas><div id="tip"></div>
+<table id="t"><tr><th>offset<th>instruction<th>measured<th>modelled<th>difference</tr></table></main><script>
 const D = )" +
          json + R"(;
 document.getElementById('title').textContent = `${D.title}: ${Math.round(D.measured)} clocks measured, ${Math.round(D.modelled)} modelled`;
 const c = document.getElementById('c'), g = c.getContext('2d'), left = 110, row = 14;
 const last = Math.max(1, ...D.lanes.map(l => l.rows.length ? l.rows[l.rows.length - 1][0] + l.rows[l.rows.length - 1][2] : 0));
 let from = 0, to = last;
+const dark = matchMedia('(prefers-color-scheme: dark)');
 function draw() {
   c.width = c.clientWidth; c.height = row * D.lanes.length + 6;
   const s = (c.width - left) / (to - from);
   D.lanes.forEach((l, k) => {
     const y = row * k + (k % 2 ? 0 : 4), colour = k % 2 ? ['#c77800', '#f7d6b2'] : ['#2f6fc4', '#c9dcf5'];
-    g.fillStyle = '#000'; g.font = '10px sans-serif'; g.fillText(l.name, 2, y + 10);
+    g.fillStyle = dark.matches ? '#e8e8e8' : '#000'; g.font = '10px sans-serif'; g.fillText(l.name, 2, y + 10);
     for (const [at, stall, length] of l.rows) {
       if (at + length < from || at > to) continue;
       const x = left + (Math.max(at, from) - from) * s;
@@ -313,6 +319,15 @@ function draw() {
 c.onwheel = e => { e.preventDefault(); const t = from + (e.offsetX - left) / (c.width - left) * (to - from), f = e.deltaY > 0 ? 1.25 : 0.8;
   from = Math.max(0, t - (t - from) * f); to = Math.min(last, t + (to - t) * f); draw(); };
 c.ondblclick = () => { from = 0; to = last; draw(); };
+c.onkeydown = e => {
+  const w = to - from, m = (from + to) / 2, by = {'+': 0.8, '=': 0.8, '-': 1.25}[e.key], go = {ArrowLeft: -1, ArrowRight: 1}[e.key];
+  if (by) { from = Math.max(0, m - w / 2 * by); to = Math.min(last, m + w / 2 * by); }
+  else if (go) { from = Math.min(Math.max(0, from + go * w / 8), last - w); to = from + w; }
+  else if (e.key === 'Home') { from = 0; to = last; }
+  else return;
+  e.preventDefault(); draw();
+};
+dark.addEventListener('change', draw);
 c.onmousemove = e => { const k = Math.floor(e.offsetY / row), l = D.lanes[k]; if (!l) return;
   const t = from + (e.offsetX - left) / (c.width - left) * (to - from), r = l.rows.find(r => r[0] <= t && t < r[0] + r[2]);
   document.getElementById('tip').textContent = r ? `${l.name}: ${r[3]}  at ${r[0]}, ${r[2]} clocks, ${r[1]} of them stalled` : ''; };

@@ -129,12 +129,16 @@ std::string timeline_html(const TimingReport& r, const isa::Program& program, st
     json.replace(at, 2, "<\\/");
   return R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>inlay time</title><style>
-body { font: 13px sans-serif; margin: 12px; } canvas { width: 100%; border: 1px solid #ccc; }
+:root { color-scheme: light dark; --back: #fff; --text: #111; --line: #ccc; }
+@media (prefers-color-scheme: dark) { :root { --back: #15181c; --text: #e8e8e8; --line: #3a3f45; } }
+body { font: 13px sans-serif; margin: 12px; color: var(--text); background: var(--back); } canvas { width: 100%; border: 1px solid var(--line); }
+#about { font: 12px monospace; min-height: 3em; white-space: pre; } h1 { font-size: 15px; }
 #legend span { margin-right: 12px; } #legend i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
-#tip { position: fixed; background: #fff; border: 1px solid #888; padding: 4px 6px; font: 12px monospace; white-space: pre;
+#tip { position: fixed; background: var(--back); border: 1px solid #888; padding: 4px 6px; font: 12px monospace; white-space: pre;
 pointer-events: none; display: none; } </style></head><body>
-<h3 id="title"></h3><div id="legend"></div><p>Wheel zooms at the pointer, dragging moves, double click shows all.</p>
-<canvas id="c"></canvas><div id="tip"></div><script>
+<main><h1 id="title"></h1><div id="legend"></div><p>Wheel zooms at the pointer, dragging moves, double click shows all. In the picture: arrows go from
+instruction to instruction and from wave to wave, + and - zoom, Home shows all.</p>
+<canvas id="c" tabindex="0" role="img" aria-label="waves over clocks"></canvas><div id="about" role="status"></div><div id="tip"></div></main><script>
 const D = )" +
          json + R"(;
 const c = document.getElementById('c'), tip = document.getElementById('tip'), g = c.getContext('2d'), left = 150, row = 18;
@@ -143,17 +147,19 @@ for (let i = 0; i < D.causes.length; ++i) {
   const s = document.createElement('span'), b = document.createElement('i');
   b.style.background = D.colours[i]; s.append(b, D.causes[i]); document.getElementById('legend').append(s);
 }
-let from = D.begin, to = D.end, drag = null;
+let from = D.begin, to = D.end, drag = null, lane = 0, clock = D.begin;
+const dark = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : {matches: false};
 function find(S, t) { let a = 0, b = S.length / 4; while (a < b) { const m = (a + b) >> 1; if (S[4*m] + S[4*m+1] <= t) a = m + 1; else b = m; } return a; }
 function draw() {
   c.width = c.clientWidth; c.height = 24 + row * D.lanes.length;
   const scale = (c.width - left) / (to - from);
-  g.font = '11px sans-serif'; g.fillStyle = '#000';
+  const ink = dark.matches ? '#e8e8e8' : '#000';
+  g.font = '11px sans-serif'; g.fillStyle = ink;
   const step = Math.pow(10, Math.ceil(Math.log10((to - from) / 12)));
   for (let t = Math.ceil(from / step) * step; t < to; t += step) g.fillText(t, left + (t - from) * scale, 12);
   D.lanes.forEach((lane, k) => {
     const y = 20 + row * k, S = lane.segments;
-    g.fillStyle = '#000'; g.fillText(lane.name, 2, y + 12);
+    g.fillStyle = ink; g.fillText(lane.name, 2, y + 12);
     let end = -1;
     for (let i = find(S, from); 4 * i < S.length && S[4*i] < to; ++i) {
       const x = Math.max(left, left + (S[4*i] - from) * scale), e = left + (S[4*i] + S[4*i+1] - from) * scale;
@@ -174,9 +180,34 @@ c.onmousemove = e => {
   if (!lane || e.offsetX < left) { tip.style.display = 'none'; return; }
   const S = lane.segments, i = find(S, t);
   if (4 * i >= S.length || S[4*i] > t) { tip.style.display = 'none'; return; }
-  tip.textContent = D.causes[S[4*i+2]] + ', clocks ' + S[4*i] + ' to ' + (S[4*i] + S[4*i+1]) + '\n' + D.texts[S[4*i+3]];
+  tip.textContent = words(S, i);
   tip.style.display = 'block'; tip.style.left = Math.min(e.clientX + 14, window.innerWidth - 420) + 'px'; tip.style.top = e.clientY + 14 + 'px';
 };
+// By keyboard: one segment of one lane is said, and framed.
+const words = (S, i) => D.causes[S[4*i+2]] + ', clocks ' + S[4*i] + ' to ' + (S[4*i] + S[4*i+1]) + '\n' + D.texts[S[4*i+3]];
+c.onkeydown = e => {
+  const middle = (from + to) / 2, zoom = f => { from = Math.max(D.begin, middle - (middle - from) * f); to = Math.min(D.end, Math.max(from + 8, middle + (to - middle) * f)); };
+  const S = () => D.lanes[lane].segments;
+  let i = find(S(), clock);
+  if (e.key === '+' || e.key === '=') zoom(0.8);
+  else if (e.key === '-') zoom(1.25);
+  else if (e.key === 'Home') { from = D.begin; to = D.end; }
+  else if (e.key === 'ArrowUp' || e.key === 'ArrowDown') {
+    lane = Math.min(D.lanes.length - 1, Math.max(0, lane + (e.key === 'ArrowUp' ? -1 : 1))); i = find(S(), clock);
+  } else if (e.key === 'ArrowLeft') i = Math.max(0, i - 1);
+  else if (e.key === 'ArrowRight') i = Math.min(S().length / 4 - 1, S()[4*i] > clock ? i : i + 1);
+  else return;
+  e.preventDefault();
+  i = Math.max(0, Math.min(i, S().length / 4 - 1));
+  clock = S()[4*i];
+  if (clock < from || clock >= to) { const w = to - from; from = Math.max(D.begin, Math.min(clock - w / 2, D.end - w)); to = from + w; }
+  draw();
+  const scale = (c.width - left) / (to - from);
+  g.strokeStyle = dark.matches ? '#fff' : '#000'; g.lineWidth = 2;
+  g.strokeRect(left + (clock - from) * scale, 20 + row * lane, Math.max(3, S()[4*i+1] * scale), row - 3);
+  document.getElementById('about').textContent = D.lanes[lane].name + ': ' + words(S(), i);
+};
+if (dark.addEventListener) dark.addEventListener('change', draw);
 window.onresize = draw; draw();
 </script></body></html>
 )";

@@ -1,9 +1,12 @@
 #include "inlay_command.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 #include <sstream>
 
 namespace {
@@ -42,6 +45,78 @@ TEST_CASE("inspect: text and JSON are the same values, from a file and from stan
   // Dynamic LDS lowers the occupancy: 2 waves by registers, one workgroup of 64 KiB.
   CHECK(nlohmann::json::parse(inlay_command({"inspect", file, "--json", "--lds", "65536"})
                                   .out)["kernels"][0]["resources"]["waves_per_simd"] == 1);
+}
+
+namespace {
+
+/// What stands between the tags of each `<tr ...data-k...>` of a page, cell by cell, with what is escaped put back.
+std::vector<std::vector<std::string>> rows_of(const std::string& html) {
+  std::vector<std::vector<std::string>> out;
+  static const std::regex row("<tr ([^>]*)>(.*)</tr>"), cell("<td>(.*?)</td>"),
+      link("  <a href=\"#([^\"]*)\".*</a>"), id("id=\"([^\"]*)\"");
+  for (std::sregex_iterator at(html.begin(), html.end(), row), end; at != end; ++at) {
+    const std::string attributes = (*at)[1], body = (*at)[2];
+    if (!says(attributes, "data-k=")) continue;
+    std::smatch found;
+    std::regex_search(attributes, found, id);
+    std::vector<std::string> one = {found[1], says(attributes, "hot") ? "hot" : ""};
+    for (std::sregex_iterator c(body.begin(), body.end(), cell); c != end; ++c) {
+      std::string text = (*c)[1], to;
+      if (std::regex_search(text, found, link)) to = found[1], text = text.substr(0, text.find("  <a"));
+      for (const auto& [from, into] :
+           {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&amp;", "&"}})
+        for (std::size_t p = 0; (p = text.find(from, p)) != std::string::npos; ++p)
+          text.replace(p, std::string(from).size(), into);
+      one.push_back(text);
+      if (one.size() == 5) one.push_back(to);
+    }
+    out.push_back(one);
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("inspect and compare: the page has each instruction, and its branches lead to instructions") {
+  const std::string file = triton("gemm_f16_128x128x64.gfx942.s"),
+                    other = triton("softmax_f16_8192.gfx942.s"),
+                    page =
+                        (std::filesystem::temp_directory_path() /
+                         ("inlay-page-" + std::to_string(reinterpret_cast<std::uintptr_t>(&file)) + ".html"))
+                            .string();
+  const auto text = inlay_command({"inspect", file, "--html", page});
+  REQUIRE(text.exit == 0);
+  CHECK(text.out == inlay_command({"inspect", file}).out);
+  std::string html = read(page);
+  const auto j =
+      nlohmann::json::parse(inlay_command({"inspect", file, "--json", "--disassemble"}).out)["kernels"][0];
+  const auto rows = rows_of(html);
+  REQUIRE(rows.size() == j["disassembly"].size());
+  std::size_t hot = 0, branches = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& of = j["disassembly"][i];
+    REQUIRE(rows[i].size() == 6);
+    CHECK(std::stoull(rows[i][2], nullptr, 16) == of["address"].get<std::uint64_t>());
+    CHECK(rows[i][3] == of["kind"]);
+    CHECK(rows[i][4] == of["text"]);
+    hot += rows[i][1] == "hot" ? 1 : 0;
+    if (rows[i][5].empty()) continue;
+    ++branches;
+    CHECK(std::count_if(rows.begin(), rows.end(), [&](const auto& r) { return r[0] == rows[i][5]; }) == 1);
+  }
+  CHECK(hot == j["hot_loop"]["instructions"].get<std::size_t>());
+  CHECK(branches == j["counts"]["branch"].get<std::size_t>());
+  CHECK(!says(html, "http")); // all of it is in the file
+  CHECK(says(html, "prefers-color-scheme:dark"));
+  REQUIRE(inlay_command({"compare", file, other, "--html", page}).exit == 0);
+  html = read(page);
+  const auto count = [](const std::string& f) {
+    return nlohmann::json::parse(inlay_command({"inspect", f, "--json"}).out)["kernels"][0]["instructions"]
+        .get<std::size_t>();
+  };
+  CHECK(rows_of(html).size() == count(file) + count(other));
+  CHECK(inlay_command({"inspect", file, "--html", page + "/p.html"}).exit == 2);
+  std::filesystem::remove(page);
 }
 
 TEST_CASE("inspect: bad input is one message and exit 2") {

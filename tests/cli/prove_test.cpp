@@ -136,8 +136,8 @@ TEST_CASE("prove: what is wrong with a question is said in one message") {
             2,
             "one instruction moves 1, 2, 4, 8, 12 or 16 bytes a lane"},
            {{"coalesced", "(M,4):(4,1)"}, 2, "counts lanes and has to be a number up to 64, not M"},
-           {{"coalesced", "64:4", "--arch", "gfx1100"}, 2, "one of gfx942, gfx950"},
-           {{"conflict-free", "64:4", "--access", "ds_read_b128", "--arch", "gfx1100"}, 2, "gfx942, gfx950"},
+           {{"coalesced", "64:4", "--arch", "gfx1100"}, 2, "gfx942 (MI300X"},
+           {{"conflict-free", "64:4", "--access", "ds_read_b128", "--arch", "gfx1100"}, 2, "gfx942 (MI300X"},
            {{"conflict-free", "64:128*k", "--access", "ds_read_b32", "--where", "k*k > 100000"},
             1,
             "32-way conflict"}}) {

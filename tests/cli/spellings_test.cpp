@@ -196,7 +196,18 @@ TEST_CASE("names that are nearly right") {
   CHECK(has(err({"run", "rmsnrom"}), "did you mean rmsnorm?"));
   CHECK(has(err({"run", "gemm", "--tiles", "4"}), "did you mean --tile? --arch"));
   CHECK(has(err({"run", "softmax", "--thread", "64"}), "did you mean --threads?"));
-  CHECK(has(err({"run", "gemm", "--validte"}), "inlay COMMAND --help"));
+  CHECK(has(err({"run", "gemm", "--validte"}), "did you mean --validate? a kernel's options"));
+  CHECK(has(err({"run", "gemm", "--chek", "all"}), "did you mean --check? --arch")); // the command's own
+  CHECK(has(err({"run", "rms_norm", "--help"}), "did you mean rmsnorm?"));
+  CHECK(has(err({"run", "rmsnorm", "--seed", "many"}), "--seed cannot be 'many'"));
+  CHECK(has(err({"build", "rmsnorm", "--arch", "gfx943"}), "did you mean gfx942? gfx942 (MI300X, MI325X)"));
+  CHECK(has(err({"build", "rmsnorm", "--arch=MI300Y"}), "did you mean MI300X?"));
+  for (const char* yes : {"yes", "true", "1"})
+    CHECK(inlay_command({"build", "gemm", "--deterministic", yes, "--no-validate", "--program"}).exit ==
+          Exit::yes);
+  CHECK(has(err({"build", "gemm", "--deterministic", "maybe"}), "'maybe' is none of no, yes, batch"));
+  CHECK(inlay_command({"build", "flash_attention", "--causal", "true", "--no-validate", "--program"}).out ==
+        inlay_command({"build", "flash_attention", "--causal", "1", "--no-validate", "--program"}).out);
   CHECK(has(err({"search", "swizle"}), "did you mean swizzle? inlay search --help"));
   CHECK(!has(err({"search"}), "did you mean"));
   CHECK(has(err({"run", "softmax", "--dtype", "f61"}), "hint"));

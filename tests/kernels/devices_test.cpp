@@ -176,6 +176,16 @@ TEST_CASE("devices: programs that do not meet, or not everywhere, are refused", 
   CHECK_THAT(refuted(sums({.early = true})), Contains("what is read of x_0 is there"));
   CHECK_THAT(refuted(sums({.last = false})),
              Contains("no device's launch ends while another one reads of its memory"));
+  { // said at the line of the load
+    const Program k = sums({.last = false});
+    Code code = code_of(k);
+    solver::SolverProver prover;
+    const Derivation d = derive(code, prover);
+    REQUIRE(d.refuted() != nullptr);
+    const auto [body, at] = find(code, InstKind::load, 0);
+    CHECK(d.refuted()->where.line() == (*body)[at].where.line());
+    CHECK(d.refuted()->where.line() != k.where().line());
+  }
   { // nor is a window's memory its own
     Program k("window", Target::named("gfx942"), threads);
     const Sym n = k.size("n", {.most = 1 << 20});

@@ -28,7 +28,9 @@ TEST_CASE(
   CHECK(Target::named("MI300X").name == "gfx942");
   CHECK(Target::named("mi355x").name == "gfx950");
   CHECK(find_chip("GFX950") == &Target::named("gfx950"));
-  for (const char* wrong : {"", "MI100", "gfx", "gfx9422", "mi300x mi300a", "MI300X "}) {
+  CHECK(find_chip("MI355") == &Target::named("gfx950"));
+  CHECK(find_chip("mi325") == &Target::named("gfx942"));
+  for (const char* wrong : {"", "MI100", "gfx", "gfx9422", "MI3", "I355X", "mi300x mi300a", "MI300X "}) {
     INFO(wrong);
     CHECK(find_chip(wrong) == nullptr);
   }

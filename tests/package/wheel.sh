@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 # The wheel in a clean environment, with nothing in PATH but that: the Python of README's first lines, the command, the C++ headers, and a Triton
-# softmax with a planted race, where there is Triton. Usage: wheel.sh SOURCE; INLAY_WHEEL names a wheel that was built before,
-# INLAY_PEERS_PYTHON a Python that has triton, torch and pytest.
+# softmax with a planted race, where there is Triton. Usage: wheel.sh SOURCE; INLAY_WHEEL names a wheel that was built before, INLAY_PYTHON the
+# Python that it is for (python3), INLAY_PEERS_PYTHON one that has triton, torch and pytest.
 set -euo pipefail
 source=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 wheel=${INLAY_WHEEL:-}
+python=${INLAY_PYTHON:-python3}
 if [ -z "$wheel" ]; then
-  python3 -c 'import venv, ensurepip' 2>/dev/null || { echo "skipped: no python3 with venv and pip"; exit 77; }
-  (cd "$source" && python/wheel python3) || exit 1
+  "$python" -c 'import venv, ensurepip' 2>/dev/null || { echo "skipped: no Python with venv and pip"; exit 77; }
+  (cd "$source" && python/wheel "$python") || exit 1
   wheel=$(ls -t "$source"/dist/*.whl | head -n 1)
 fi
 size=$(stat -c %s "$wheel")
 [ "$size" -lt 80000000 ] || { echo "the wheel has $size bytes"; exit 1; }
 case $wheel in *manylinux_2_*_x86_64.whl) ;; *) echo "no manylinux tag: $wheel"; exit 1 ;; esac
 
-python3 -m venv "$scratch/venv"
+"$python" -m venv "$scratch/venv"
 bin=$scratch/venv/bin
 "$bin/pip" -q install "$wheel"
 here=("env" -i "PATH=$bin" "HOME=$scratch")
@@ -26,6 +27,12 @@ cd "$scratch"
 sed -n '/^```python$/,/^```$/p' "$source/README.md" | sed '1d;/^```$/,$d' >readme.py
 grep -q inlay.gemm readme.py
 "${here[@]}" "$bin/python" readme.py
+
+# The tests of the package that need nothing else.
+for test in inlay package program; do
+  "${here[@]}" "$bin/python" "$source/tests/python/test_$test.py" 2>"$scratch/log" || { cat "$scratch/log"; exit 1; }
+  echo "test_$test.py: $(tail -n 3 "$scratch/log" | tr '\n' ' ')"
+done
 
 "${here[@]}" "$bin/inlay" eval 'coalesce((2,3):(1,2))' | grep -qx 6:1
 "${here[@]}" "$bin/inlay" run gemm --m 64 --n 64 --k 64 --validate | grep -q 'ok: every element'

@@ -92,6 +92,17 @@ def test_gradients():
     torch.testing.assert_close(x.grad, torch.softmax(dy, -1))
 
 
+def test_the_profiler_has_each_launch():
+    x, y = torch.rand(4, 100, device="cuda"), torch.empty(4, 100, device="cuda")
+    softmax[(4,)](x, y, 100, BLOCK=128)
+    with torch.profiler.profile() as profile:
+        softmax[(4,)](x, y, 100, BLOCK=128)
+        softmax[(4,)](x, y, 100, BLOCK=128)
+    softmax[(4,)](x, y, 100, BLOCK=128)
+    of_device = [e for e in profile.events() if str(e.device_type).endswith("CUDA")]
+    assert [(e.name, e.self_device_time_total) for e in of_device] == [("softmax", 1.0)] * 2, of_device
+
+
 def test_a_finding_of_a_thread():
     import threading
 
@@ -258,7 +269,7 @@ class Plugin(unittest.TestCase):
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("4 failed, 3 passed", said)
+        self.assertIn("4 failed, 4 passed", said)
         self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
         self.assertIn("inlay_known: no finding of kind bounds any more", said)
         self.assertIn("no kind 'rasec'", said)

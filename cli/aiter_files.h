@@ -1,0 +1,19 @@
+/// A kernel as AITER keeps its own: a `.co`, a row of a table (`knl_name`, `co_name`, numbers) in a folder of the processor, and,
+/// because AITER's host functions pass arguments as structures, the structure of this kernel's.
+#pragma once
+
+#include <inlay/launch/manifest.h>
+#include <inlay/runtime/code_object.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace inlay::cli {
+
+/// Name and contents of `hsa/gfx942/gemm/gemm.co`, `.csv` and `.h`. `code` is the manifest's code object. Errors: std::invalid_argument
+/// when the arguments of code and manifest are not the same.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+aiter_files(const launch::Manifest& manifest, const std::vector<std::uint8_t>& code);
+
+} // namespace inlay::cli

@@ -243,7 +243,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   if (o.clock == 0 && t.load.mhz != t.parameters["clock_mhz"]) {
     // Memory does not slow down with the compute units: in their clocks it is nearer.
     unit.keep_segments = false;
-    const timing::Parameters p = t.parameters.with("clock_mhz", t.load.mhz, "under load");
+    const timing::Parameters p = timing::at_clock(t.parameters, t.load.mhz, "under load");
     t.at_load = timing::extrapolate(t.plan, modelled, ids, simulate(t.trace, p, unit), work);
   }
   t.effort.seconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
@@ -290,6 +290,7 @@ timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
                  std::string(isa::to_string(arch)),
              "--parameters with a file for that processor");
   }
+  if (o.clock != 0) p = timing::at_clock(p, o.clock, "--clock");
   for (const std::string& s : o.set) {
     const auto equals = s.rfind('=');
     const auto v = equals == std::string::npos ? std::nullopt
@@ -298,7 +299,6 @@ timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
       refuse("--set " + s + ": not NAME=NUMBER", "--set lds_fifo_entries=16, --set issue:ds_write_b128=16");
     p = p.with(s.substr(0, equals), *v, "--set");
   }
-  if (o.clock != 0) p = p.with("clock_mhz", o.clock, "--clock");
   return p;
 }
 

@@ -296,6 +296,14 @@ LoadClock load_clock(const Parameters& p, const Activity& activity) {
   return {mhz, mhz * p["load_clock_doubt"]};
 }
 
+Parameters at_clock(const Parameters& p, double mhz, const std::string& why) {
+  const double slower = std::min(1.0, mhz / p["memory_latency_mhz"]), l2 = p["l2_latency_clk"];
+  Parameters out = p.with("clock_mhz", mhz, why);
+  for (const char* name : {"mall_latency_clk", "hbm_latency_clk"})
+    out = out.with(name, l2 + (p[name] - l2) * slower, why);
+  return out;
+}
+
 ChipTime extrapolate(const ChipPlan& plan, const UnitQueue& queue, const std::vector<std::uint64_t>& ids,
                      const UnitResult& sample, const Work& work) {
   ChipTime t;

@@ -253,6 +253,23 @@ TEST_CASE("the clock under load falls with each thing that takes power") {
   }
 }
 
+TEST_CASE("at a lower clock of the units what a load spends beyond L2 is fewer of their clocks") {
+  for (const auto arch : {isa::Arch::gfx90a, isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const Parameters p = Parameters::of(arch);
+    const double read_at = p["memory_latency_mhz"], l2 = p["l2_latency_clk"];
+    const Parameters half = at_clock(p, read_at / 2, "test");
+    CHECK(half["clock_mhz"] == read_at / 2);
+    CHECK(half["l2_latency_clk"] == l2);
+    for (const char* name : {"mall_latency_clk", "hbm_latency_clk"}) {
+      INFO(name);
+      CHECK(half[name] == Approx((p[name] + l2) / 2));
+      CHECK(half.at(name).source == "test");
+      CHECK(at_clock(p, read_at, "test")[name] == p[name]);
+      CHECK(at_clock(p, 2 * read_at, "test")[name] == p[name]);
+    }
+  }
+}
+
 TEST_CASE("no launch moves more than memory can") {
   // Every work-item copies 64 bytes from a place of its own: 16 workgroups a unit on the whole chip.
   const std::string body = R"(

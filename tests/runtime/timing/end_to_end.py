@@ -9,6 +9,7 @@ are those that numbers of that clock may be chosen by. For MI308X, of whose cloc
 import collections
 import csv
 import io
+import itertools
 import json
 import math
 import os
@@ -217,20 +218,26 @@ def long_launches(rows):
     return out
 
 
-def published(inlay, checkout):
-    """Lines for docs/measurements/timing.md: TFLOP/s that `inlay time` says by default, at its clock under load, beside the published ones."""
-    model, errors = Launches(inlay, checkout), []
+def published(inlay, checkout, others, sources):
+    """Lines for docs/measurements/timing.md: TFLOP/s that `inlay time` says by default, at its clock under load, beside the published ones: AITER's rows, and `others` of published.py."""
+    model, errors = Launches(inlay, checkout), collections.defaultdict(list)
     out = [f"AITER's tables and figures at commit {git(checkout, 'rev-parse', '--short=7', 'HEAD').strip()}.", "",
-           "| chip | kernel | M x N x K, or sequences | published, TFLOP/s | modelled | +- | at MHz | error |", "|---|---|---|--:|--:|--:|--:|--:|"]
-    for r in long_launches(tables(checkout) + attention(checkout)):
-        work = 4 * r["k"] * r["n"] * r["m"] ** 2 * 128 / (2 if "causal" in r["kernel"] else 1) if r["family"] == "attention" else 2 * r["m"] * r["n"] * r["k"]
-        at_load = model.time(r)["chip"]["load"]
-        theirs, ours = work / r["us"] / 1e6, work / at_load["microseconds"] / 1e6
-        doubt = at_load["uncertainty_mhz"] / at_load["clock_mhz"]
-        errors.append(abs(ours / theirs - 1))
-        out.append(f"| {CHIPS[r['chip']][0]} | {label(r)} | {r['shape']} | {theirs:.0f} | {ours:.0f} | {ours * doubt:.0f} | {at_load['clock_mhz']:.0f} | {(ours / theirs - 1) * 100:+.1f} % |")
+           "| chip | of | kernel | M x N x K, or sequences | published, TFLOP/s | modelled | +- | at MHz | error |", "|---|---|---|---|--:|--:|--:|--:|--:|"]
+
+    def aiter_rows():
+        for r in long_launches(tables(checkout) + attention(checkout)):
+            work = 4 * r["k"] * r["n"] * r["m"] ** 2 * 128 / (2 if "causal" in r["kernel"] else 1) if r["family"] == "attention" else 2 * r["m"] * r["n"] * r["k"]
+            yield CHIPS[r["chip"]][0], "AITER's tables", label(r), r["shape"], work / r["us"] / 1e6, model.time(r)["chip"]["load"], work
+
+    for chip, of, kernel, shape, theirs, load, work in itertools.chain(aiter_rows(), others):
+        ours, doubt = work / load["microseconds"] / 1e6, load["uncertainty_mhz"] / load["clock_mhz"]
+        errors[of].append(abs(ours / theirs - 1))
+        out.append(f"| {chip} | {of} | {kernel} | {shape} | {theirs:.0f} | {ours:.0f} | {ours * doubt:.0f} | {load['clock_mhz']:.0f} | {(ours / theirs - 1) * 100:+.1f} % |")
         print(out[-1], file=sys.stderr)
-    out += ["", f"Median error of {len(errors)}: {100 * statistics.median(errors):.1f} %, mean {100 * statistics.mean(errors):.1f} %, largest {100 * max(errors):.1f} %.", ""]
+    out += ["", "| of | figures | median error | mean | largest |", "|---|--:|--:|--:|--:|"]
+    for of, mine in [*errors.items(), ("all", [e for mine in errors.values() for e in mine])]:
+        out.append(f"| {of} | {len(mine)} | {100 * statistics.median(mine):.1f} % | {100 * statistics.mean(mine):.1f} % | {100 * max(mine):.1f} % |")
+    out += [""] + [f"*{of}*: {source}." for of, source in sources.items()] + [""]
     return out, []
 
 

@@ -134,6 +134,71 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
     return assembled(lines, lds, scratch, waves, 1)
 
 
+def gemm(order, matrix, waves, m, n, k, prologue="", read_address=None, apart=False, short_stores=False):
+    """A whole GEMM of gfx950, as far as time sees it, around the order of its loop: a workgroup a tile of 256x256, 64 of K a step, tiles of A and B one after the other in memory,
+    C in f16 in rows of n. Its arguments are A and B, a table of the tiles' rows and columns, C. Steps that the prologue loads ahead follow the loop without loads. C is stored 16
+    bytes a lane or, with short_stores, 2."""
+    per = 64 // waves  # loads of a wave and step, half of them of A
+    tokens = expand(order)
+    steps = tokens.count("M") * waves // 512
+    ahead = (expand(prologue).count("L") // per + steps - 1) // steps  # trips
+    loads = 0
+
+    def tile_body(part):
+        """The instructions of a part, with loads from the tiles: s12 and s13 go one step forward when a step has its half, by the order's own scalar instructions where it has some."""
+        nonlocal loads
+        out, due = [], []
+        for token, line in zip(part, body(part, matrix, waves)):
+            if token == "s" and due:
+                line = due.pop(0)
+            elif token in "GL":
+                of_b, i = loads % per >= per // 2, loads % (per // 2)
+                base = "s13" if of_b else "s12"
+                out += [d for d in due if base in d]
+                due = [d for d in due if base not in d]
+                line = line.split(" v3, ")[0] + f" {'v3' if i < 4 else 'v10'}, s[8:11], {base} offen offset:{i % 4 * 1024}" + " lds" * (token == "L")
+                loads += 1
+                if loads % (per // 2) == 0:
+                    due.append(f"s_add_u32 {base}, {base}, 0x8000")
+            out.append(line)
+        return out + due
+
+    lines = ["s_load_dwordx4 s[4:7], s[0:1], 0x0", "s_load_dwordx2 s[16:17], s[0:1], 0x10", "v_and_b32 v8, 63, v0", "v_lshrrev_b32 v9, 6, v0", "v_lshlrev_b32 v1, 4, v8", "v_lshlrev_b32 v2, 4, v8",
+             "v_lshlrev_b32 v3, 4, v8", f"v_mul_u32_u24 v10, {32768 // waves}, v9", "v_add_u32 v3, v3, v10", "v_add_u32 v10, 0x1000, v3"]
+    lines += read_address or []
+    lines += ["s_lshl_b32 s3, s2, 3", "s_waitcnt lgkmcnt(0)", "s_add_u32 s6, s6, s3", "s_addc_u32 s7, s7, 0", "s_load_dwordx2 s[14:15], s[6:7], 0x0", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff",
+              "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000", "s_mov_b32 s18, -1", "s_mov_b32 s19, 0x20000", "s_mov_b32 m0, 0x8000", "s_waitcnt lgkmcnt(0)", f"s_mul_i32 s12, s14, {512 * k}",
+              f"s_mul_i32 s13, s15, {512 * k}", f"s_add_u32 s13, s13, {2 * m * k}"]
+    lines += tile_body(expand(prologue))
+    if apart:
+        lines += ["v_readfirstlane_b32 s21, v9", f"s_cmp_lt_u32 s21, {waves // 2}", "s_cbranch_scc1 first", "s_barrier", "first:"]
+    lines += [f"s_movk_i32 s3, {k // 64 // steps - ahead}", ".p2align 6", "loop:"]
+    loop = tile_body(tokens)
+    count = ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0"]
+    scalars = [i for i, line in enumerate(loop) if line.startswith("s_add_u32")]
+    if len(scalars) >= 2 and all(loop[i].startswith("s_add_u32 s20") for i in scalars[-2:]):
+        loop[scalars[-2]], loop[scalars[-1]] = count
+        count = []
+    lines += loop + count + ["s_cbranch_scc1 loop"]
+    for _ in range(ahead):
+        lines += body([re.sub(r"v\d+", "v0", t) if t[0] == "w" else t for t in tokens if t not in "GL"], matrix, waves)
+    if apart:
+        lines += [f"s_cmp_ge_u32 s21, {waves // 2}", "s_cbranch_scc1 second", "s_barrier", "second:"]
+    # C: 16 rows of lanes to a row group, a wave below the other.
+    lines += [f"s_mul_i32 s14, s14, {512 * n}", "s_lshl_b32 s15, s15, 9", "s_add_u32 s14, s14, s15", "v_lshrrev_b32 v11, 4, v8", "v_and_b32 v12, 15, v8", f"v_mul_u32_u24 v13, {256 // waves}, v9"]
+    width = 2 if short_stores else 16
+    lines += ["v_add_u32 v11, v11, v13", f"s_mov_b32 s20, {2 * n}", "v_mul_lo_u32 v11, s20, v11", f"v_mul_u32_u24 v12, {width}, v12",
+              "v_add_u32 v11, v11, v12"]
+    each = width // 2
+    columns = 256 * 2 // (16 * width)  # stores side by side
+    for i in range(1024 // waves // each):
+        at = i // columns * 4 * 2 * n + i % columns * 16 * width
+        lines += [f"v_accvgpr_read_b32 v{16 + j}, a{i * each + j}" for j in range(each)]
+        lines += [f"v_cvt_pkrtz_f16_f32 v{16 + j}, v{16 + 2 * j}, v{16 + 2 * j + (each > 1)}" for j in range(max(1, each // 2))]
+        lines += [f"s_add_u32 s20, s14, {at}", f"buffer_store_short v16, v11, s[16:19], s20 offen" if short_stores else "buffer_store_dwordx4 v[16:19], v11, s[16:19], s20 offen"]
+    return assembled(lines + ["s_endpgm"], 131072, 0, waves, 3)
+
+
 def loads_of_tiles(row, trips):
     """Four waves that load A and B of a 256x256x64 f16 tile `trips` times, rows of `row` bytes: the tile's row and column come from the second
     argument, two words a workgroup, A and B are one after the other from the first."""

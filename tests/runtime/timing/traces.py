@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The cycle model against thread traces of MI350X: the table of docs/measurements/timing.md.
 
-    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/measurements/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [-- options of `inlay time`]
+    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/measurements/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [--calibrate] [-- options of `inlay time`]
 
 DIR is a checkout of github.com/jhinpan/flydsl-kernel-profiling-lib (commit bce529c); nothing is fetched here. Without INLAY_TRACES it says so and ends with 77, which ctest
-takes as skipped.
+takes as skipped. --calibrate: the held-back half by the numbers that `inlay calibrate --from-att` takes from the other half, which must be as good as the built-in ones.
 """
 import argparse
 import glob
@@ -145,6 +145,19 @@ def write(file, rows):
         f.write(text[:begin] + "<!-- traces -->\n\n" + "\n".join(lines) + "\n\n" + text[end:])
 
 
+def calibrated(inlay, root):
+    """The held-back cases by the built-in numbers and by those that the looked-at traces give: 1 if these are worse by more than a point."""
+    held, found = [c for c in trace_cases.CASES if not c[6]], []
+    with tempfile.TemporaryDirectory() as work:
+        numbers = os.path.join(work, "numbers.json")
+        subprocess.run([inlay, "calibrate", "--from-att", *(bundle(root, c) for c in trace_cases.CASES if c[6]), "-o", numbers], check=True, stdout=subprocess.DEVNULL)
+        for name, options in (("built in", []), ("from the other half", ["--parameters", numbers])):
+            s = summary([run(inlay, c, bundle(root, c), work, options) for c in held])
+            print(f"{name}: {s['cases']} cases, median {100 * s['median']:.1f} %, mean {100 * s['mean']:.1f} %, largest {100 * s['largest']:.0f} %", flush=True)
+            found.append(s)
+    return int(any(found[1][what] > found[0][what] + 0.01 for what in ("median", "mean")))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
@@ -152,6 +165,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--held-back", choices=["no", "yes"])
     parser.add_argument("--json")
+    parser.add_argument("--calibrate", action="store_true")
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     o = parser.parse_args(sys.argv[1:at])
     o.options = sys.argv[at + 1:]
@@ -159,6 +173,8 @@ def main():
     if not root or not os.path.isdir(os.path.join(root, "examples")):
         print("skipped: INLAY_TRACES names no checkout of github.com/jhinpan/flydsl-kernel-profiling-lib")
         return 77
+    if o.calibrate:
+        return calibrated(o.inlay, root)
     rows = []
     for case in trace_cases.CASES:
         if o.only not in case[0] or (o.held_back and case[6] == (o.held_back == "yes")):

@@ -19,6 +19,7 @@ import tempfile
 
 import end_to_end
 import orders
+import published
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 READS = {  # where lanes read and write 16 bytes each: v1 and v2 from the lane in v8; v11 is free
@@ -191,18 +192,6 @@ def loops_and_instructions(inlay):
     return out, failed
 
 
-def tile_of(pid, remap, group, side=16, xcds=8):
-    """Row and column of the tile that workgroup `pid` of side * side computes."""
-    if remap:
-        pid = pid % xcds * (side * side // xcds) + pid // xcds
-    if group == 1:
-        return divmod(pid, side)
-    first = pid // (group * side) * group
-    rows = min(side - first, group)
-    inside = pid % (group * side)
-    return first + inside % rows, inside // rows
-
-
 def tile_order_rows(model, data):
     out = []
     trips = 16  # of 128: the others are alike
@@ -210,12 +199,19 @@ def tile_order_rows(model, data):
         table = os.path.join(model.directory, "tiles")
         with open(table, "wb") as f:
             for pid in range(256):
-                f.write(struct.pack("<II", *tile_of(pid, r["remap"], r["group"])))
+                f.write(struct.pack("<II", *published.tile_of(pid, 16, 16, r["remap"], r["group"])))
         text = orders.loads_of_tiles(16384, trips)
         t = model.timing(text, "gfx950", 4, "--grid", "256", "--arg", f"in:{table}", "--sample", "1", buffer=2 * 4096 * 16384, neighbours=True)
         scale = 256 * 128 / trips
         out.append((r, (t["lines"]["asked"] - t["lines"]["l1"]) * scale, (t["lines"]["mall"] + t["lines"]["hbm"]) * scale / t["chip"]["sharing"]["l2"]))
     return out
+
+
+def published_section(inlay, checkout):
+    """Lines of the table of published TFLOP/s: AITER's tables, then the others of measured.json."""
+    with open(os.path.join(HERE, "measured.json")) as f:
+        data = json.load(f)
+    return end_to_end.published(inlay, checkout, published.rows(inlay, checkout, data, READS), data["published"]["sources"])
 
 
 def main():
@@ -234,7 +230,7 @@ def main():
     if o.aiter is None:
         out, failed = loops_and_instructions(inlay)
     else:
-        out, failed = end_to_end.published(inlay, o.aiter) if o.published else end_to_end.choices(inlay, o.aiter) if o.tiles else end_to_end.section(inlay, o.aiter, spearman)
+        out, failed = published_section(inlay, o.aiter) if o.published else end_to_end.choices(inlay, o.aiter) if o.tiles else end_to_end.section(inlay, o.aiter, spearman)
     text = "\n".join(out)
     print(text)
     if o.write:

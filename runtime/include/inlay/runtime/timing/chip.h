@@ -165,6 +165,10 @@ struct LoadClock {
 };
 [[nodiscard]] LoadClock load_clock(const Parameters& p, const Activity& activity);
 
+/// The numbers at a clock of the compute units of `mhz`. MALL and HBM have clocks of their own: below `memory_latency_mhz`, at which their latencies were read, what a request spends
+/// beyond L2 is fewer clocks of the units. What it is above is not known: there the clocks stay.
+[[nodiscard]] Parameters at_clock(const Parameters& p, double mhz, const std::string& why);
+
 struct ChipTime {
   double clocks = 0;            ///< of the launch, launch overhead left out
   double first = 0, steady = 0; ///< clocks of the first round and of each that follows

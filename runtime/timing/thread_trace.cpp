@@ -1,5 +1,5 @@
 // Reading and writing of decoded thread traces.
-#include <inlay/runtime/timing/thread_trace.h>
+#include "raw_trace.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -88,6 +88,7 @@ bool issues(Cause c) { return c <= Cause::control; }
 } // namespace
 
 ThreadTrace read_thread_trace(const std::string& folder) {
+  if (is_raw_trace(folder)) return read_raw_trace(folder);
   ThreadTrace t;
   t.folder = folder;
   const fs::path root(folder);

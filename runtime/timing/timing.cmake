@@ -18,6 +18,7 @@ target_sources(inlay_runtime PRIVATE
   timing/compare.cpp
   timing/compute_unit.cpp
   timing/parameters.cpp
+  timing/raw_trace.cpp
   timing/report.cpp
   timing/thread_trace.cpp
   timing/timeline.cpp

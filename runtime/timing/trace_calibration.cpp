@@ -1,4 +1,5 @@
-// Numbers of the model from thread traces: what is seen most often.
+// Numbers of the model from thread traces: of what one instruction takes, the value seen most often; of how far apart two are, the least that is no accident, as other waves only add to
+// it.
 #include <inlay/runtime/timing/thread_trace.h>
 
 #include <algorithm>
@@ -35,6 +36,14 @@ std::uint32_t commonest(const Counts& c) {
   for (const auto& [value, times] : c)
     if (times > most) most = times, best = value;
   return best;
+}
+
+/// The least value that, with those below it, a tenth of them have.
+std::uint32_t least_of(const Counts& c) {
+  std::size_t below = 0;
+  for (const auto& [value, times] : c)
+    if (below += times; 10 * below >= total(c)) return value;
+  return 0;
 }
 
 struct Seen {
@@ -102,22 +111,24 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
   }
   Parameters p = from;
   const std::string source = "inlay calibrate --from-att: " + names;
-  const auto put = [&](const std::string& parameter, double before, const Counts& c,
+  const auto put = [&](const std::string& parameter, double before, const Counts& c, double value,
                        const std::string& what) {
     const std::size_t n = total(c);
-    const double value = commonest(c);
     if (n < least || value <= 0) return;
     if (value != before) p = p.with(parameter, value, source);
     fitted.push_back({parameter, what, before, value, n});
   };
-  const auto number = [&](const char* parameter, const Counts& c, const char* what) {
-    put(parameter, from[parameter], c, what);
+  const auto apart = [&](const char* parameter, const Counts& c, const char* what) {
+    put(parameter, from[parameter], c, least_of(c), what);
   };
-  number("valu_to_memory_clk", seen.valu_memory, "vector, then LDS or memory instruction");
-  number("mfma_to_memory_clk", seen.mfma_memory, "matrix, then LDS or memory instruction");
-  number("salu_to_memory_clk", seen.salu_memory, "scalar, then LDS or memory instruction");
-  number("salu_to_branch_clk", seen.salu_branch, "scalar instruction, then branch");
-  number("branch_taken_clk", seen.taken, "branch taken, then vector or scalar instruction");
+  const auto number = [&](const char* parameter, const Counts& c, const char* what) {
+    put(parameter, from[parameter], c, commonest(c), what);
+  };
+  apart("valu_to_memory_clk", seen.valu_memory, "vector, then LDS or memory instruction");
+  apart("mfma_to_memory_clk", seen.mfma_memory, "matrix, then LDS or memory instruction");
+  apart("salu_to_memory_clk", seen.salu_memory, "scalar, then LDS or memory instruction");
+  apart("salu_to_branch_clk", seen.salu_branch, "scalar instruction, then branch");
+  apart("branch_taken_clk", seen.taken, "branch taken, then vector or scalar instruction");
   number("wave_launch_clk", seen.begins, "begin of a wave, then of the next");
   number("scalar_hit_clk", seen.hit, "a scalar load alone, and its wait");
   // Issue costs: of a rule, or a rule of its own where no rule is so.
@@ -130,7 +141,7 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
     for (const auto& [value, times] : counts) rules[prefix][value] += times;
   }
   for (const auto& [prefix, counts] : rules)
-    put("issue:" + prefix, from.issue_clocks(prefix), counts, "what it takes to issue");
+    put("issue:" + prefix, from.issue_clocks(prefix), counts, commonest(counts), "what it takes to issue");
   return p;
 }
 

@@ -138,6 +138,108 @@ TEST_CASE("traces that are none, or of another kernel, are one message") {
   CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("is no JSON") != std::string::npos);
 }
 
+namespace {
+
+/// Numbers as the raw files and the decoder's records have them, one after the other.
+struct Raw {
+  std::string bytes;
+  template <class... T>
+  Raw& put(T... values) {
+    (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+    return *this;
+  }
+  Raw& occupancy(std::uint64_t time, bool begins) {
+    return put(std::uint64_t{0}, std::uint64_t{3}, time, std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{2},
+               std::uint8_t{0}, std::uint32_t{begins});
+  }
+  Raw& instruction(unsigned stall, int duration, std::int64_t time, std::uint64_t address,
+                   std::uint64_t object = 3) {
+    return put(std::uint32_t{6 | stall << 8}, duration, time, address, object);
+  }
+  Raw& wave(unsigned simd, std::int64_t begin, std::int64_t end, std::uint64_t instructions) {
+    return put(std::uint8_t{1}, static_cast<std::uint8_t>(simd), std::uint8_t{4}, std::uint8_t{0}, 0, 0, 0,
+               begin, end, std::uint64_t{0}, instructions, std::uint64_t{0}, std::uint64_t{0});
+  }
+};
+
+/// A folder as rocprofv3 leaves it, of a kernel of four instructions and another that nobody ran.
+struct RawFolder {
+  std::string folder = (std::filesystem::temp_directory_path() / "inlay_raw_trace_test").string();
+  std::uint64_t entry = 0;
+  RawFolder() {
+    std::filesystem::create_directories(folder);
+    const auto code =
+        kernel("v_mov_b32 v1, 0\nv_add_u32 v2, v1, v1\ns_nop 0\ns_endpgm\n", isa::Arch::gfx950, {});
+    entry = CodeObject::parse(code).kernels()[0].address;
+    write("12_code_object_id_3.out", {code.begin(), code.end()});
+    for (unsigned engine : {0, 1}) {
+      const std::uint64_t zero = 5000 + 100000 * engine; // engines count from different clocks
+      Raw r;
+      r.put(std::uint64_t{2}).occupancy(zero + 40, true).occupancy(zero + 340 + 60 * engine, false);
+      r.put(std::uint64_t{2}, std::int64_t(zero), std::uint64_t{70}, std::uint64_t{0},
+            std::int64_t(zero + 2000), std::uint64_t{170}, std::uint64_t{0});
+      r.put(std::uint64_t{100000000}, std::uint64_t{1});
+      const auto at = static_cast<std::int64_t>(zero);
+      r.wave(2, at + 40, at + 340, 4);
+      r.instruction(0, 4, at + 70, entry)
+          .instruction(8, 12, at + 74, entry + 4)
+          .instruction(0, 4, at + 90, 0x9999, 8)
+          .instruction(200, 204, at + 100, entry + 12);
+      write("12_34_shader_engine_" + std::to_string(engine) + "_7.att", r.bytes);
+    }
+  }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder + "/" + name, std::ios::binary) << bytes;
+  }
+  ~RawFolder() { std::filesystem::remove_all(folder); }
+};
+
+} // namespace
+
+TEST_CASE("raw traces are read by the decoder's library, where there is one") {
+  const RawFolder x;
+  ::setenv("INLAY_TRACE_DECODER", INLAY_FAKE_TRACE_DECODER, 1);
+  const ThreadTrace t = read_thread_trace(x.folder);
+  CHECK(t.kernel == "k");
+  REQUIRE(t.code.size() == 5);
+  CHECK(t.code[0].text == "; k");
+  CHECK(t.code[2].text == "v_add_u32_e32 v2, v1, v1");
+  CHECK(t.code[2].address == x.entry + 4);
+  CHECK(t.all_waves == 2);
+  CHECK(t.mhz == Approx(2000)); // 2000 clocks in 100 ticks of 10 ns
+  CHECK(t.clocks == 360);       // from 40 to 400 after each engine's first real time
+  CHECK(t.begins == std::vector<std::uint32_t>{0});
+  REQUIRE(t.waves.size() == 2);
+  const TracedWave& w = t.waves[1];
+  CHECK(w.engine == 1);
+  CHECK(w.simd == 2);
+  CHECK(w.slot == 4);
+  CHECK(w.begin == 0);
+  CHECK(w.end == 300);
+  REQUIRE(w.instructions.size() == 3); // one is of code that is not there
+  const TracedInstruction& second = w.instructions[1];
+  CHECK(second.at == 34);
+  CHECK(second.stall == 8);
+  CHECK(second.duration == 12);
+  CHECK(second.line == 2);
+  CHECK(w.instructions[2].stall == 200);
+  CHECK(w.instructions[2].line == 4);
+
+  ::setenv("INLAY_TRACE_DECODER", "/nowhere/decoder.so", 1);
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("/nowhere/decoder.so cannot be opened") !=
+        std::string::npos);
+  ::setenv("INLAY_TRACE_DECODER", INLAY_FAKE_TRACE_DECODER, 1);
+  x.write("12_34_shader_engine_0_7.att", "short");
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("the decoder says 4") != std::string::npos);
+  x.write("12_34_shader_engine_0_8.att", "short");
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("traces of 2 dispatches") !=
+        std::string::npos);
+  std::filesystem::remove(x.folder + "/12_34_shader_engine_0_8.att");
+  std::filesystem::remove(x.folder + "/12_code_object_id_3.out");
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("no *_code_object_id_*.out") !=
+        std::string::npos);
+}
+
 TEST_CASE("traces of the model give back the numbers that it ran with") {
   const Parameters built_in = Parameters::of(isa::Arch::gfx950);
   const std::vector<std::pair<const char*, double>> numbers = {

@@ -98,12 +98,11 @@ std::vector<std::pair<std::string, std::string>> aiter_files(const Manifest& m,
                                                              const std::vector<std::uint8_t>& code) {
   const auto object = runtime::CodeObject::parse(code, m.arch);
   const runtime::Kernel& kernel = object.kernel(m.kernel);
-  std::size_t named = 0;
-  for (const auto& a : kernel.arguments) named += a.hidden() ? 0 : 1;
-  if (!kernel.has_metadata || named != m.arguments.size())
-    throw std::invalid_argument(fmt::format("{}: the manifest has {} arguments and the code object {}\n  "
-                                            "hint   a manifest as `inlay build` writes it",
-                                            m.kernel, m.arguments.size(), named));
+  if (!kernel.has_metadata)
+    throw std::invalid_argument(fmt::format("{}: its code object does not say which arguments it takes\n  "
+                                            "hint   a code object as `inlay build` writes it",
+                                            m.kernel));
+  m.check_code(code);
   if (m.devices > 1)
     throw std::invalid_argument(
         fmt::format("{}: a launch of {} devices is no row of AITER's tables\n  hint   inlay bundle -o FILE",

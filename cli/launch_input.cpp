@@ -218,6 +218,30 @@ std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Si
   return out;
 }
 
+/// What a launch of several devices cannot be given: another number than a device's own, and, where outputs lie apart, memory of
+/// another buffer for one of them.
+void check_devices(const launch::Manifest& m, const launch::Sizes& sizes,
+                   const std::vector<ArgumentSpec>& specs) {
+  const auto writes = [&](const std::string& name) {
+    return std::any_of(m.arguments.begin(), m.arguments.end(),
+                       [&](const launch::Argument& a) { return !a.device && a.output && a.name == name; });
+  };
+  for (std::size_t i = 0; i < m.arguments.size(); ++i) {
+    const launch::Argument& a = m.arguments[i];
+    const ArgumentSpec& s = specs[i];
+    if (a.kind == launch::Argument::Kind::size && a.name == m.rank &&
+        (!s.value || s.value->bytes != m.bytes_of(i, sizes)))
+      refuse(fmt::format("--arg {}: each of the {} devices has its own '{}'", s.spelled, m.devices, a.name),
+             fmt::format("leave it out, or {}=i32:{{rank}}", a.name));
+    if (m.outputs_apart && !a.device && !s.peers.empty() && (a.output || writes(s.peers)))
+      refuse(fmt::format("--arg {}: '{}' would share memory with '{}', and outputs of this kernel lie apart "
+                         "from all other "
+                         "buffers",
+                         s.spelled, a.name, s.peers),
+             fmt::format("{}={}:BYTES", a.name, a.output ? "out" : "zeros"));
+  }
+}
+
 } // namespace
 
 void refuse_other_elements(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text) {
@@ -321,6 +345,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   }
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
+  if (in.devices > 1) check_devices(*manifest, plan->sizes, in.specs);
   return in;
 }
 

@@ -88,8 +88,13 @@ private:
 constexpr const char* kinds[] = {"buffer", "size", "value"};
 constexpr const char* befores[] = {"anything", "zeros", "data"};
 
+// The formats of machine/, and words without a sign.
+constexpr const char* types[] = {"f64",  "f32",  "xf32", "f16",  "bf16", "e4m3fnuz", "e5m2fnuz", "e4m3fn",
+                                 "e5m2", "e2m3", "e3m2", "e2m1", "e8m0", "i64",      "i32",      "i16",
+                                 "i8",   "i4",   "i1",   "u64",  "u32",  "u16",      "u8"};
+
 template <class Enum, std::size_t n>
-Enum one_of(Fields& f, const char* field, const std::string& value, const char* const (&names)[n]) {
+Enum one_of(const Fields& f, const char* field, const std::string& value, const char* const (&names)[n]) {
   std::string known;
   for (std::size_t i = 0; i < n; ++i) {
     if (value == names[i]) return static_cast<Enum>(i);
@@ -104,6 +109,7 @@ Argument argument_of(const Json& j, const std::string& where) {
   a.name = f.get<std::string>("name", "");
   a.kind = one_of<Argument::Kind>(f, "kind", f.get<std::string>("kind"), kinds);
   a.type = f.get<std::string>("type", "");
+  if (!a.type.empty()) static_cast<void>(one_of<std::size_t>(f, "type", a.type, types));
   if (a.kind == Argument::Kind::buffer) {
     a.output = f.get<bool>("output", false);
     a.before = one_of<Argument::Before>(f, "before", f.get<std::string>("before", "anything"), befores);

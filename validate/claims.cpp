@@ -74,6 +74,41 @@ std::set<std::string> names(std::string_view text) {
 
 bool is_name(std::string_view text) { return names(text) == std::set<std::string>{std::string(text)}; }
 
+solver::Options small_questions() {
+  solver::Options options; // many of them: what is not found soon is left open
+  options.solver_steps = 400'000;
+  options.enumeration_limit = 1 << 12;
+  options.refuter_assignments = 200;
+  options.certificates = false; // nobody reads them, and those of long conditions take longer than the proof
+  return options;
+}
+
+/// What the grid says of the workgroups' numbers.
+std::vector<std::string> grid_facts(const Claims& claims) {
+  std::vector<std::string> facts;
+  for (unsigned d = 0; d < 3; ++d) {
+    if (claims.grid[d].empty()) continue;
+    const std::string name = std::string("workgroup_") + "xyz"[d];
+    const std::string_view grid = trim(claims.grid[d]);
+    // i <= E / c - 1 is c (i + 1) <= E: without the division it is easier to use.
+    const auto cut = grid.rfind('/');
+    std::string_view divisor =
+        cut == std::string_view::npos ? std::string_view() : trim(grid.substr(cut + 1));
+    const bool number = !divisor.empty() && std::all_of(divisor.begin(), divisor.end(),
+                                                        [](char c) { return c >= '0' && c <= '9'; });
+    const std::string_view left = number ? trim(grid.substr(0, cut)) : std::string_view();
+    const bool whole = number && (left.find_first_of("+-*/%^&|<> ") == std::string_view::npos ||
+                                  (left.starts_with("(") && left.find(')') == left.size() - 1));
+    if (whole && divisor.front() != '0') {
+      facts.push_back(std::string(divisor) + "*" + name + " <= (" + std::string(left) + ") - " +
+                      std::string(divisor));
+    } else {
+      facts.push_back(name + " <= (" + std::string(grid) + ") - 1");
+    }
+  }
+  return facts;
+}
+
 class Checker {
 public:
   Checker(const OrderReport& report, const runtime::isa::Program& program, const runtime::Kernel& kernel,
@@ -84,26 +119,7 @@ public:
     buffers_ = claims.buffers;
     // Arguments that a kernel reads by an index of its own; those at constant places are not recorded.
     buffers_.push_back({"kernarg", std::to_string(kernel.kernarg_bytes)});
-    for (unsigned d = 0; d < 3; ++d) {
-      if (claims.grid[d].empty()) continue;
-      const std::string name = std::string("workgroup_") + "xyz"[d];
-      const std::string_view grid = trim(claims.grid[d]);
-      // i <= E / c - 1 is c (i + 1) <= E: without the division it is easier to use.
-      const auto cut = grid.rfind('/');
-      std::string_view divisor =
-          cut == std::string_view::npos ? std::string_view() : trim(grid.substr(cut + 1));
-      const bool number = !divisor.empty() && std::all_of(divisor.begin(), divisor.end(),
-                                                          [](char c) { return c >= '0' && c <= '9'; });
-      const std::string_view left = number ? trim(grid.substr(0, cut)) : std::string_view();
-      const bool whole = number && (left.find_first_of("+-*/%^&|<> ") == std::string_view::npos ||
-                                    (left.starts_with("(") && left.find(')') == left.size() - 1));
-      if (whole && divisor.front() != '0') {
-        facts_.push_back(std::string(divisor) + "*" + name + " <= (" + std::string(left) + ") - " +
-                         std::string(divisor));
-      } else {
-        facts_.push_back(name + " <= (" + std::string(grid) + ") - 1");
-      }
-    }
+    for (auto& fact : grid_facts(claims)) facts_.push_back(std::move(fact));
   }
 
   std::vector<ClaimResult> run();
@@ -221,11 +237,7 @@ solver::Verdict Checker::ask(bool within, const std::string& a, const std::strin
     facts.push_back(name + " >= 0");
     facts.push_back(name + " <= " + most(name));
   }
-  solver::Options options; // many small questions: what is not found soon is left open
-  options.solver_steps = 400'000;
-  options.enumeration_limit = 1 << 12;
-  options.refuter_assignments = 200;
-  options.certificates = false; // nobody reads them, and those of long conditions take longer than the proof
+  const solver::Options options = small_questions();
   const auto decided = [&](const std::vector<std::string>& given) {
     solver::Verdict v;
     std::size_t length = left.size() + b.size();
@@ -962,6 +974,30 @@ Claims Claims::parse(std::string_view text) {
   return c;
 }
 
+namespace {
+/// Of what no launch satisfies everything would be so, and its opposite. `kind`: of the lines that are added by these facts.
+void possible(const std::vector<std::string>& facts, const std::string& kind) {
+  std::string all = "0";
+  std::vector<std::string> given = facts;
+  std::set<std::string> known;
+  for (const std::string& f : facts) known.merge(names(f));
+  for (const std::string& name : known) {
+    all += " + 0*" + name; // a fact must be about something in the question
+    given.push_back(name + " >= 0");
+    given.push_back(name + " <= 4294967295");
+  }
+  try {
+    static_cast<void>(solver::prove_within(solver::Subject(all, "1"), "1", given, small_questions()));
+  } catch (const solver::QuestionError& e) {
+    throw std::invalid_argument(
+        "claims: " +
+        (kind == "grid" ? std::string("a size of the grid is below 1 for all numbers that 'where' allows")
+                        : std::string("no numbers satisfy the lines 'where'")) +
+        "\n  " + e.what());
+  }
+}
+} // namespace
+
 void check_names(const runtime::Kernel& kernel, const Claims& claims) {
   std::set<std::string> pointers, words = {"workgroup_x", "workgroup_y", "workgroup_z"};
   std::string list;
@@ -1014,6 +1050,12 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
     pointer(a.argument, line);
     formula(a.offset, line, true);
   }
+  const std::vector<std::string> grid = grid_facts(claims);
+  possible(claims.where, "where");
+  if (grid.empty()) return;
+  std::vector<std::string> all = claims.where;
+  all.insert(all.end(), grid.begin(), grid.end());
+  possible(all, "grid");
 }
 
 std::vector<ClaimResult> check_claims(const OrderReport& report, const runtime::isa::Program& program,

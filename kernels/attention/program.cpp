@@ -148,10 +148,13 @@ Program flash_attention_program(const AttentionSpec& s) {
     attend(number);
     for (int i = 1; i < rows / columns; ++i)
       k.if_less(first + Sym(i * columns), SK, [&] { attend(number + Sym(i)); });
-    k.if_less(Sym(0), bq, [&] {
-      if (tiles == 1) return attend(number - Sym(1));
-      k.loop(max(Sym(0), first - Sym(tiles * columns)), first, columns, {.distance = 2, .ring = 2}, attend);
-    });
+    if (rows == columns && tiles <= 2) { // a loop of one trip or two has nothing to load ahead
+      for (int i = tiles; i > 0; --i) k.if_less(Sym(i - 1), bq, [&] { attend(number - Sym(i)); });
+    } else {
+      k.if_less(Sym(0), bq, [&] {
+        k.loop(max(Sym(0), first - Sym(tiles * columns)), first, columns, {.distance = 2, .ring = 2}, attend);
+      });
+    }
   } else {
     // Past the diagonal nothing is seen: the loop ends there, where that is the end of a tile.
     k.loop(causal && rows % columns == 0 ? min(SK, first + Sym(rows)) : SK, columns,

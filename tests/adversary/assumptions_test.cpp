@@ -5,6 +5,7 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
+#include <inlay/runtime/isa/assemble.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -27,6 +28,15 @@ std::vector<T> values_of(const kernels::Bytes& bytes) {
   std::vector<T> out(bytes.size() / sizeof(T));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
+}
+void put(runtime::Device& on, const runtime::Buffer& to, float value) {
+  const std::vector<float> all(to.size() / sizeof(float), value);
+  on.copy_in(to.address(), {reinterpret_cast<const std::uint8_t*>(all.data()), to.size()});
+}
+std::vector<float> held(runtime::Device& on, const runtime::Buffer& by) {
+  std::vector<float> all(by.size() / sizeof(float));
+  on.copy_out({reinterpret_cast<std::uint8_t*>(all.data()), by.size()}, by.address());
+  return all;
 }
 bool said(const kernels::Artifact& a, const std::string& claim) {
   return std::any_of(a.proofs.items().begin(), a.proofs.items().end(), [&](const auto& i) {
@@ -122,6 +132,23 @@ Program put() {
   const Layout tv = line_tv(64, 1, 64);
   const Fragment at = k.load(k.tile(ids, {64}, {w}), tv, 1);
   k.store(k.load(k.tile(x, {64}, {w}), tv, 1), k.tile(y, {64}, {0}).through(0, at), 1);
+  return k;
+}
+
+// y(i) = x_0(i) + x_1(i), of what two devices hold.
+Program meeting() {
+  Program k("meeting", target(), 64);
+  const Sym n = k.size("n", {.most = 1 << 20});
+  static_cast<void>(k.devices(2));
+  const Tensor y = k.output("y", Element::f32, {n});
+  const std::vector<Tensor> x = k.peers("x", Element::f32, {n});
+  k.computes(y, [&](const auto& c) { return k(x[0], {c[0]}) + k(x[1], {c[0]}); });
+  const Sym w = k.workgroups(0, n, 64);
+  const Layout tv = line_tv(64, 1, 64);
+  k.meet("signals");
+  const Fragment a = k.load(k.tile(x[0], {64}, {w}), tv, 1), b = k.load(k.tile(x[1], {64}, {w}), tv, 1);
+  k.store(k.map({a, b}, [](const auto& v) { return v[0] + v[1]; }), k.tile(y, {64}, {w}), 1);
+  k.meet("signals");
   return k;
 }
 
@@ -252,4 +279,104 @@ TEST_CASE("assumptions: data are numbers; NaN is where the specification has it,
   const auto y = values_of<float>(run(a, {kernels::Bytes(4096), bytes_of(x)}, {1024})[0]);
   for (std::size_t i = 0; i < y.size(); ++i)
     CHECK((i == 17 ? std::isnan(y[i]) : y[i] == (i == 1000 ? INFINITY : 6.0F)));
+}
+
+TEST_CASE("assumptions: workgroups begin in the order of their numbers") {
+  kernels::Artifact a =
+      kernels::find_kernel("cumsum")->build({{"rows", "1"}, {"dtype", "f32"}, {"threads", "256"}}, {});
+  CHECK(said(a, "workgroups begin in the order of their numbers"));
+  const auto last_row = [&](std::int64_t n) {
+    const std::vector<float> ones(static_cast<std::size_t>(4 * n), 1);
+    const kernels::Bytes none(4 * ones.size());
+    return values_of<float>(run(a, {none, none, bytes_of(ones), kernels::Bytes(4)}, {n, 4})[0]).back();
+  };
+  CHECK(last_row(310) == 310);
+  // The same code with the rows' workgroups numbered from the other end, the first to begin the last in turn, and one of them a compute
+  // unit, of which there are 304.
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = a.assembly.find(from);
+    REQUIRE(at != std::string::npos);
+    a.assembly.replace(at, from.size(), to);
+  };
+  replace("s_lshl_b32 s0, s12, 10\n",
+          "s_not_b32 s13, s13\n\ts_add_i32 s13, s13, s10\n\ts_lshl_b32 s0, s12, 10\n");
+  replace("amdhsa_group_segment_fixed_size 0", "amdhsa_group_segment_fixed_size 65536");
+  replace(".group_segment_fixed_size: 0", ".group_segment_fixed_size: 65536");
+  const auto code = runtime::isa::assemble_code_object(a.assembly, runtime::isa::Arch::gfx942);
+  const auto* p = reinterpret_cast<const std::byte*>(code.data());
+  a.hsaco.assign(p, p + code.size());
+  CHECK(last_row(50) == 50); // all of them are on the device at once, and the last one comes there
+  CHECK_THROWS_WITH(last_row(310), Contains("6 have not begun, as the device holds 304 of them"));
+}
+
+TEST_CASE("assumptions: the flags of all devices hold the same") {
+  const kernels::Artifact a = kernels::build(meeting());
+  CHECK(said(a, "the flags signals of all devices hold the same before the launch"));
+  CHECK(said(a, "all 2 devices launch the kernel"));
+  const auto sums = [&](std::int32_t of_device_1) {
+    const auto on = device();
+    auto& emulator = dynamic_cast<runtime::EmulatorDevice&>(*on);
+    emulator.options().max_wave_instructions = 1'000'000;
+    kernels::LoadedKernel kernel(*on, a);
+    const std::vector<kernels::Bytes> buffers = {
+        kernels::Bytes(256), bytes_of(std::vector<float>(64, 1)), bytes_of(std::vector<float>(64, 2)),
+        bytes_of(std::vector<std::int32_t>(2, 0)), bytes_of(std::vector<std::int32_t>(2, of_device_1))};
+    kernels::PlacedBuffers placed(*on, a.contract, {buffers.begin(), buffers.end()});
+    kernel.launch_on_devices(a.contract.plan({64, 0}), placed.addresses());
+    const auto& found = emulator.last_launch().findings;
+    return std::pair(values_of<float>(placed.read([](std::size_t) { return true; })[0])[63],
+                     std::count_if(found.begin(), found.end(), [](const auto& f) { return !f.note; }));
+  };
+  CHECK(sums(0) == std::pair(3.0F, std::ptrdiff_t{0}));
+  // One device waits for a number that the other one does not reach, or does not wait at all.
+  const auto wrong = [&](std::int32_t of_device_1) {
+    try {
+      return sums(of_device_1).second != 0;
+    } catch (const runtime::ExecutionError& e) {
+      INFO(e.what());
+      return true;
+    }
+  };
+  CHECK(wrong(7));
+  CHECK(wrong(-7));
+  // One device alone would wait for ever; it is not launched.
+  const auto on = device();
+  kernels::LoadedKernel kernel(*on, a);
+  const runtime::Buffer memory(*on, 4096);
+  CHECK_THROWS_WITH(kernel.launch(a.contract.plan({64, 0}),
+                                  std::vector<std::uint64_t>(a.contract.buffers.size(), memory.address())),
+                    Contains("2 devices run it together"));
+}
+
+TEST_CASE("assumptions: nothing else writes what a kernel reads while it runs") {
+  const kernels::Artifact a = kernels::build(twice());
+  runtime::EmulatorOptions o;
+  o.checks = runtime::Checks::all();
+  o.threads = 1;
+  runtime::EmulatorDevice on(runtime::isa::Arch::gfx942, o);
+  kernels::LoadedKernel kernel(on, a);
+  const runtime::Buffer y(on, 4096), x(on, 4096);
+  put(on, x, 1);
+  on.options().progress = [&](std::uint64_t done, std::uint64_t) { // the host, between two workgroups
+    if (done == 2) put(on, x, 5);
+  };
+  kernel.launch(std::vector{y.address(), x.address()}, {1024});
+  on.synchronize();
+  // Silently: of some workgroups what was there, of others what came.
+  const auto out = held(on, y);
+  CHECK(std::count(out.begin(), out.end(), 2.0F) == 512);
+  CHECK(std::count(out.begin(), out.end(), 10.0F) == 512);
+  CHECK(on.last_launch().findings.empty());
+}
+
+TEST_CASE("assumptions: addresses are below 2^48") {
+  const kernels::Artifact a = kernels::build(twice());
+  const auto on = device();
+  kernels::LoadedKernel kernel(*on, a);
+  const runtime::Buffer y(*on, 4096), x(*on, 4096);
+  put(*on, x, 1);
+  // Silently: a descriptor keeps 48 bits of an address.
+  kernel.launch(std::vector{y.address() + (std::uint64_t{1} << 48), x.address()}, {1024});
+  on->synchronize();
+  CHECK(held(*on, y) == std::vector<float>(1024, 2));
 }

@@ -163,6 +163,9 @@ const std::vector<Row> table = {
     {"flash_attention",
      "--window 33 --tile-q 32 --tile-k 32 --waves 1 --head-dim 64",
      {"--queries 100 --keys 100 --heads 3"}},
+    {"flash_attention", // two tiles before the diagonal
+     "--window 34 --tile-q 32 --tile-k 32 --waves 1 --head-dim 64",
+     {"--queries 1 --keys 1", "--queries 64 --keys 64", "--queries 97 --keys 97 --heads 3"}},
     {"paged_decode",
      "--split 64",
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},

@@ -150,6 +150,11 @@ TEST_CASE(
           "its elements are <f8, and those of 'x' are f32");
   refused({"--buffer", "X=zeros:400"}, "no memory 'X' that all devices see");
   refused({"--arg", "x_0=zeros:400"}, "'x_0' is memory of device 0, which all devices see");
+  refused({"--arg", "rank=i32:0"}, "each of the 3 devices has its own 'rank'");
+  refused({"--arg", "rank=i64:0"}, "each of the 3 devices has its own 'rank'");
+  refused({"--arg", "rank=zeros:4"}, "each of the 3 devices has its own 'rank'");
+  refused({"--arg", "y=peer:x:{rank}"}, "'y' would share memory with 'x'");
+  CHECK(inlay_command({"exec", json, "--size", "n=100", "--arg", "rank=i32:{rank}"}).exit == 0);
   const auto time = inlay_command({"time", json, "--size", "n=100"});
   CHECK(time.exit == 2);
   CHECK(says(time.err, "3 devices run it together"));

@@ -5,6 +5,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
 #include <inlay/launch/bundle.h>
+#include <inlay/machine/formats.h>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -143,6 +144,19 @@ TEST_CASE("manifests: text and back, every field") {
     changed.merge_patch(nlohmann::ordered_json::parse(bad));
     CAPTURE(bad);
     CHECK_FALSE(refusal([&] { (void)Manifest::parse(changed.dump()); }).empty());
+  }
+  // An element's type is one that has a size, whoever writes the manifest.
+  for (const char* type : {"float32", "F32", "f31", "i2", " f32"}) {
+    auto changed = json;
+    changed["arguments"][0]["type"] = type;
+    CAPTURE(type);
+    CHECK(says(refusal([&] { (void)Manifest::parse(changed.dump()); }),
+               "arguments[0], field \"type\": is '" + std::string(type) + "', none of f64, f32"));
+  }
+  for (const inlay::machine::Format& format : inlay::machine::formats) {
+    auto changed = json;
+    changed["arguments"][0]["type"] = format.name;
+    CHECK_NOTHROW(Manifest::parse(changed.dump()));
   }
   CHECK_FALSE(refusal([] { (void)Manifest::parse("{"); }).empty());
   CHECK_FALSE(refusal([] { (void)Manifest::parse("[]"); }).empty());

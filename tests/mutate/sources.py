@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Mutation check: flips one operator at a time in the bodies of the algebra, in the solver, or in the way of a kernel from program to machine code, and asks whether the tests notice.
+"""Mutation check: flips one operator at a time in the bodies of the algebra, in the solver, in the way of a kernel from program to machine code, or in what validates machine code, and asks whether the tests notice.
 
-  tests/mutate/sources.py [algebra | codegen | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
+  tests/mutate/sources.py [algebra | codegen | solver | validate] [--mutants N] [--seed S] [--only REGEX] [--since COMMIT] [--list] [--directory DIR] [--objects BUILD] [--report FILE.json] [--jobs J]
 
 A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
 `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
 the wording of messages are left alone. Compiling the algebra once for each of some hundred mutants would take hours; so the
 script makes one copy of the tree that holds all of them behind a switch (mutation_switch.h), builds it once, checks that it
-passes with no mutant active, and then runs the test programs for each mutant:
+passes with no mutant active, and then runs the test programs for each mutant. `--objects build/release` compiles only the
+files with mutants and links them before the libraries of that build, which must be up to date: minutes instead of an hour.
 
   killed      a test fails, crashes, or takes more than twice the processor time of the unchanged tree
   stillborn   the mutant does not compile, or its expression does not exist for the types it meets; counted apart
@@ -19,6 +20,8 @@ A mutant that provably computes the same is listed in equivalent.json with its p
 survives that is not listed, or if a listed one is killed or gone.
 """
 import argparse
+import concurrent.futures
+import filecmp
 import hashlib
 import json
 import os
@@ -42,11 +45,18 @@ CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen_schedule",
 
 # What is mutated, the folders to build for it, and for which files what must notice, quickest first: tests, of which a name may have
 # a tag, or programs with their arguments.
-PROGRAMS = ("inlay", "random_programs", "kernel_mutations")
+PROGRAMS = ("inlay", "random_programs", "kernel_mutations", "machine_mutations")
+# Machine code that is right, which has to be validated, and damaged machine code, of which nothing that behaves otherwise may be.
+VALIDATED = ["inlay validate " + k for k in (
+    "vector_add", "moe_blocks", "concat", "moe_sort", "pad", "causal_conv1d", "rope", "softmax --threads 128 --vectors 1", "dropout", "mla_reduce", "moe_starts",
+    "gemm --tile 32x32x64 --waves 1x1")]
+DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000", "validate_code"]
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"])]),
     "codegen": ("codegen", "algebra;solver;codegen;runtime;validate;kernels;cli", [
         ("codegen/(expand|address|emit_ir|emit_asm|provenance/.*|schedule/apply)", RUNS + CLAIMS)]),
+    "validate": ("validate", "algebra;solver;codegen;runtime;validate;kernels;cli", [
+        ("validate/claims|values_at_sizes", ["validate_claims", "validate_values"]), ("", VALIDATED + DAMAGED)]),
     "solver": ("solver", "algebra;solver", [
         ("certificates/", ["solver_unit ~[long]", "solver_verdicts [forged]", "solver_unit [long]"]),
         ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit ~[long]", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
@@ -190,16 +200,21 @@ class Tree:
             for m in sorted((m for m in mutants if m["file"] == file and m["verdict"] != "stillborn"), key=lambda m: -m["begin"]):
                 text = text[:m["begin"]] + m["switched"].format(n=m["number"]) + text[m["end"]:]
             header = os.path.join(self.root, "tests/mutate/mutation_switch.h")
+            os.makedirs(os.path.dirname(os.path.join(self.root, file)), exist_ok=True)
             with open(os.path.join(self.root, file), "w", encoding="utf-8") as f:
                 first = "#pragma once" if file.endswith(".h") else re.search(r'^#include .*$', text, re.M)[0]
                 line = text[:text.index(first)].count("\n") + 2
                 f.write(text.replace(first, f'{first}\n#include "{header}"\n#line {line}', 1))
 
+    def build_programs(self, tests, mutants):
+        """Exit status and output of the compiler."""
+        return self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + [self.program(t) for t in tests] + ["--", "-k", "0"])
+
     def compile(self, tests, mutants):
         """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
         for _ in range(12):
             self.write(mutants)
-            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + [self.program(t) for t in tests] + ["--", "-k", "0"])
+            status, output = self.build_programs(tests, mutants)
             if status == 0:
                 return
             lines = set(re.findall(r"(\w+/\w+\.(?:h|cpp)):(\d+)", output))
@@ -222,14 +237,71 @@ class Tree:
         return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments, *settings], seconds=seconds, mutant=mutant, **environment)
 
 
+class Objects(Tree):
+    """The files with mutants alone; all else is that of another build of this very tree."""
+
+    def __init__(self, directory, jobs, objects):
+        self.root, self.jobs, self.build = os.path.join(directory, "source"), jobs, os.path.join(directory, "build")
+        self.objects = os.path.abspath(objects)
+        os.makedirs(os.path.join(self.build, "bin"), exist_ok=True)
+        os.makedirs(os.path.join(self.root, "tests/mutate"), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, "tests/mutate/mutation_switch.h"), os.path.join(self.root, "tests/mutate"))
+        with open(os.path.join(self.objects, "compile_commands.json"), encoding="utf-8") as f:
+            self.commands = {os.path.relpath(c["file"], ROOT): c["command"].split() for c in json.load(f)}
+
+    def compile_file(self, file):
+        source, done = os.path.join(self.root, file), self.object_of(file) + ".source"
+        if os.path.exists(done) and filecmp.cmp(source, done, shallow=False):
+            return 0, ""
+        command = self.commands[file]
+        command = command[:command.index("-o")] + ["-w", "-O1", "-iquote", os.path.join(ROOT, os.path.dirname(file))]
+        status, output = self.run(command + ["-o", self.object_of(file), "-c", source])
+        if status == 0:
+            shutil.copy(source, done)
+        return status, output
+
+    def object_of(self, file):
+        return os.path.join(self.build, file.replace("/", "_") + ".o")
+
+    def build_programs(self, tests, mutants):
+        files = sorted({m["file"] for m in mutants})
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            results = list(pool.map(self.compile_file, files))
+        if any(status != 0 for status, _ in results):
+            return 1, "".join(output for _, output in results)
+        for program in map(self.program, tests):
+            out = os.path.join("bin", program)
+            link = subprocess.run(["ninja", "-C", self.objects, "-t", "commands", "-s", out], stdout=subprocess.PIPE, text=True, check=True).stdout
+            link = re.search(r"&& (\S+ .*? -o " + out + r" .*?) &&", link)[1].split()
+            at = link.index("-o")
+            libraries = " ".join(link)
+            own = [self.object_of(f) for f in files if f"/libinlay_{f.split('/')[0]}.a" in libraries]
+            command = link[:at] + own + ["-o", os.path.join(self.build, out)] + link[at + 2:]
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.objects)
+            if done.returncode != 0:
+                sys.exit(done.stdout[-4000:])
+        return 0, ""
+
+
+def since(commit, mutants):
+    """Those on lines that no commit up to this one has."""
+    new = {}
+    for file in {m["file"] for m in mutants}:
+        blame = subprocess.run(["git", "-C", ROOT, "blame", "-l", "-s", "-w", "-C", "-C", "-M", f"^{commit}", "--", file], stdout=subprocess.PIPE, text=True, check=True).stdout
+        new[file] = [not line.startswith("^") for line in blame.split("\n")]
+    return [m for m in mutants if new[m["file"]][m["line"] - 1]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=sorted(WHAT), default="algebra")
     parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="regular expression on file:line or id")
+    parser.add_argument("--since", default="", help="only lines that are newer than this commit")
     parser.add_argument("--list", action="store_true", help="show the mutants and stop")
     parser.add_argument("--directory", default=os.path.join(ROOT, "build", "mutation"))
+    parser.add_argument("--objects", default="", help="a build of this tree whose objects stand for all that is not mutated")
     parser.add_argument("--report", default="")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
@@ -241,6 +313,8 @@ def main():
                    for f in names if f.endswith(ends))
     files = [f for f in files if any(re.search(pattern, f) for pattern, _ in by_file)]
     found = candidates(files)
+    if options.since:
+        found = since(options.since, found)
     mutants = choose(found, options.mutants, options.seed)
     mutants = [m for m in mutants if re.search(options.only, f"{m['file']}:{m['line']} {m['id']}")]
     print(f"{len(mutants)} of {len(found)} possible mutants, seed {options.seed}")
@@ -251,7 +325,7 @@ def main():
 
     for number, m in enumerate(mutants, 1):
         m["number"], m["verdict"], m["by"] = number, "survived", ""
-    tree = Tree(options.directory, options.jobs, components)
+    tree = Objects(options.directory, options.jobs, options.objects) if options.objects else Tree(options.directory, options.jobs, components)
     tree.compile(sorted({t.split()[0] for t in TESTS}), mutants)
     limits, reached = {}, {}
     for test in TESTS:

@@ -501,6 +501,7 @@ private:
     const codegen::Program nothing("values", target_, 64);
     Formulas formulas(nothing, flow.terms());
     ValuesOfWords values(flow, formulas);
+    values.take_any_rounding();
     ExtendedArithmetic extended(values.extremes());
     values.compute_with(extended);
     Client client(tensors_, has_value_, target_, flow, values, out, group, products_);

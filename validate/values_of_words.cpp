@@ -94,6 +94,10 @@ Number ValuesOfWords::number_of(Sym s) {
   return apply(Function::number, stable_hash(s));
 }
 
+namespace {
+constexpr const char* cut_off = "a number as bf16 that is cut off, and not rounded";
+} // namespace
+
 std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index) {
   if (w == 0 || w == Terms::unknown) {
     if (missing_.empty()) missing_ = "a word that nothing is known of";
@@ -102,8 +106,10 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
   if (t_.kind(w) == TermKind::datum) {
     const Kept& d = data_[t_.raw(w)];
     if (d.format == format && index < d.count) return numbers_[d.first + index];
-    if (d.format == Element::f32 && d.count == 1 && format == Element::bf16 && index == 1)
-      return numbers_[d.first]; // cut off
+    if (d.format == Element::f32 && d.count == 1 && format == Element::bf16 && index == 1) {
+      if (any_rounding_) return numbers_[d.first];
+      if (missing_.empty()) missing_ = cut_off;
+    }
     if (d.count == 0)
       return apply(Function::fresh, (t_.raw(w) << 12) + (static_cast<Number>(format) << 4) + index);
     if (missing_.empty()) missing_ = "elements of another format than they are used in";
@@ -206,7 +212,9 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   case TermKind::function:
     // The upper half of a number in f32 is that number cut off, as v_perm_b32 takes it.
     if (const auto v = of_function(w, format, index); v || format != Element::bf16 || index != 1) return v;
-    return read(w, Element::f32, 0);
+    if (any_rounding_) return read(w, Element::f32, 0);
+    if (missing_.empty()) missing_ = cut_off;
+    return std::nullopt;
   case TermKind::select: {
     if (width == 8) break;
     if (const auto of = format == Element::i32 ? conversion(w) : std::nullopt) return read(*of, format, 0);
@@ -535,7 +543,7 @@ std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
 
 /// x, of x + ((x >> 16) & 1) + 0x7fff, or of x + 0x8000, which takes a tie to the larger one.
 std::optional<Word> ValuesOfWords::rounded_from(Word sum) const {
-  if (t_.kind(sum) == TermKind::linear && !t_.is_wide(sum) && t_.raw(sum) == 0x8000 &&
+  if (any_rounding_ && t_.kind(sum) == TermKind::linear && !t_.is_wide(sum) && t_.raw(sum) == 0x8000 &&
       t_.parts(sum).size() == 1 && t_.parts(sum)[0].coefficient == 1)
     return t_.parts(sum)[0].atom;
   if (t_.kind(sum) != TermKind::linear || t_.raw(sum) != 0x7fff) return std::nullopt;
@@ -840,8 +848,8 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       return mixed();
     }
     const bool single = n == "v_cvt_f16_f32" && to_f16;
-    if (single || (n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
-        (n == "v_cvt_pk_bf16_f32" && !to_f16)) {
+    if (single || (n == "v_cvt_pkrtz_f16_f32" && to_f16 && any_rounding_) ||
+        (n == "v_cvt_pk_f16_f32" && to_f16) || (n == "v_cvt_pk_bf16_f32" && !to_f16)) {
       narrowed_.insert(format);
       return single && index != 0 ? std::optional<Number>(0) : f32(index);
     }

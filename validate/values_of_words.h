@@ -67,6 +67,9 @@ public:
   /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
   void compute_with(FieldArithmetic& arithmetic) { arithmetic_ = &arithmetic; }
   [[nodiscard]] FieldArithmetic& arithmetic() { return *arithmetic_; }
+  /// How other people's code rounds f32: to bf16 cut off, or a tie to the larger one, to f16 toward 0. Before anything is read. Not said:
+  /// to nearest even alone.
+  void take_any_rounding() { any_rounding_ = true; }
   /// Formats that instructions have converted f32 to. The field takes a conversion for the number itself, so that who judges has to ask
   /// whether there is anything of that format on the other side.
   [[nodiscard]] const std::set<Element>& narrowed() const { return narrowed_; }
@@ -140,6 +143,7 @@ private:
   FieldArithmetic field_{extremes_};
   FieldArithmetic* arithmetic_ = &field_;
   std::set<Element> narrowed_;
+  bool any_rounding_ = false;
   std::string missing_;
   std::optional<std::pair<Word, Word>> division_; ///< numerator and denominator of the one that is read
 };

@@ -793,6 +793,55 @@ TEST_CASE("a conversion to a format of which the code has nothing is not validat
   CHECK_THAT(text_of(bf16), Contains("convert to bf16, of which the code has nothing"));
 }
 
+TEST_CASE("a number that is rounded otherwise than to nearest even is not validated") {
+  const auto build = [](const std::string& expr, const std::string& operands) {
+    return kernels::find_kernel("map")->build({{"expr", expr},
+                                               {"operands", operands},
+                                               {"dtype", "f32"},
+                                               {"vector", "1"},
+                                               {"vectors", "1"},
+                                               {"threads", "64"}},
+                                              {});
+  };
+  const auto verdict = [](const kernels::Artifact& a, const std::string& text) {
+    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+    const auto object = runtime::CodeObject::parse(bytes);
+    return validate_code(object, object.kernel(a.kernel), a.source->code);
+  };
+  // The instruction of that name with another one in its place, made of its operands.
+  const auto changed = [&](const kernels::Artifact& a, const std::string& name,
+                           const std::function<std::string(const std::vector<std::string>&)>& other) {
+    CHECK(verdict(a, a.assembly).verdict == MachineVerdict::validated);
+    std::string text = a.assembly;
+    const std::size_t line = text.find("\t" + name + " ");
+    REQUIRE(line != std::string::npos);
+    const std::size_t end = text.find('\n', line);
+    std::vector<std::string> operands(1);
+    for (const char c : text.substr(line + name.size() + 2, end - line - name.size() - 2))
+      if (c == ',')
+        operands.emplace_back();
+      else if (c != ' ')
+        operands.back() += c;
+    text.replace(line, end - line, "\t" + other(operands));
+    const CodeReport r = verdict(a, text);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::undecided);
+    return text_of(r);
+  };
+  const kernels::Artifact sum = build("y = a + b", "a:f32,b:f32,y:bf16"),
+                          copy = build("y = a", "a:f32,y:bf16"),
+                          half = build("y = a + b", "a:f32,b:f32,y:f16");
+  // The choice between what is rounded and a NaN goes, so that the upper half of the number itself is stored: of a sum, and of what was
+  // loaded.
+  for (const kernels::Artifact* a : {&sum, &copy})
+    CHECK_THAT(changed(*a, "v_cndmask_b32_e32", [](const auto&) { return "s_nop 0"; }),
+               Contains("cut off, and not rounded"));
+  // A tie to the larger one.
+  changed(sum, "v_add3_u32", [](const auto& v) { return "v_add_u32_e32 " + v[0] + ", 0x8000, " + v[2]; });
+  changed(half, "v_cvt_f16_f32_e32",
+          [](const auto& v) { return "v_cvt_pkrtz_f16_f32 " + v[0] + ", " + v[1] + ", 0"; });
+}
+
 TEST_CASE("another kernel's machine code, or another schedule's guard, is not validated") {
   const kernels::Artifact a = kernels::build_gemm(small_gemm());
   kernels::GemmSpec wide = small_gemm();

@@ -1,5 +1,4 @@
-// Numbers of the model from thread traces: of what one instruction takes, the value seen most often; of how far apart two are, the least that is no accident, as other waves only add to
-// it.
+// Numbers of the model from thread traces: what is seen most often.
 #include <inlay/runtime/timing/thread_trace.h>
 
 #include <algorithm>
@@ -38,12 +37,11 @@ std::uint32_t commonest(const Counts& c) {
   return best;
 }
 
-/// The least value that, with those below it, a tenth of them have.
-std::uint32_t least_of(const Counts& c) {
-  std::size_t below = 0;
-  for (const auto& [value, times] : c)
-    if (below += times; 10 * below >= total(c)) return value;
-  return 0;
+/// How far apart two instructions are, which other waves only add to: what was known, if less, unless hardly any are so near.
+double nearest(const Counts& c, double known) {
+  const double seen = commonest(c);
+  const auto near = c.find(static_cast<std::uint32_t>(known));
+  return known < seen && near != c.end() && 10 * near->second >= total(c) ? known : seen;
 }
 
 struct Seen {
@@ -119,7 +117,7 @@ Parameters calibrate_from_traces(const Parameters& from, const std::vector<Threa
     fitted.push_back({parameter, what, before, value, n});
   };
   const auto apart = [&](const char* parameter, const Counts& c, const char* what) {
-    put(parameter, from[parameter], c, least_of(c), what);
+    put(parameter, from[parameter], c, nearest(c, from[parameter]), what);
   };
   const auto number = [&](const char* parameter, const Counts& c, const char* what) {
     put(parameter, from[parameter], c, commonest(c), what);

@@ -267,3 +267,26 @@ TEST_CASE("traces of the model give back the numbers that it ran with") {
   CHECK(calibrate_from_traces(built_in, {read_thread_trace(x.folder)}, fitted,
                               100000)["valu_to_memory_clk"] == built_in["valu_to_memory_clk"]);
 }
+
+TEST_CASE("how far apart instructions are is the commonest, or what was known if it is less and seen") {
+  const auto fitted_to = [](double known, std::initializer_list<std::pair<unsigned, std::uint32_t>> pairs) {
+    ThreadTrace t;
+    t.code = {
+        {"; k", 0}, {"v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]", 0}, {"ds_read_b32 v1, v2", 8}};
+    TracedWave w;
+    std::uint32_t at = 0;
+    for (const auto& [n, apart] : pairs)
+      for (unsigned i = 0; i < n; ++i, at += 1000) {
+        w.instructions.push_back({at, 0, 4, 1});
+        w.instructions.push_back({at + apart, 0, 4, 2});
+      }
+    t.waves = {w};
+    std::vector<TracedNumber> fitted;
+    const Parameters p = Parameters::of(isa::Arch::gfx950).with("mfma_to_memory_clk", known, "test");
+    return calibrate_from_traces(p, {t}, fitted)["mfma_to_memory_clk"];
+  };
+  CHECK(fitted_to(8, {{20, 8}, {90, 24}}) == 8);   // others are in the way of most
+  CHECK(fitted_to(8, {{4, 8}, {90, 24}}) == 24);   // accidents
+  CHECK(fitted_to(32, {{20, 8}, {90, 24}}) == 24); // never so far apart
+  CHECK(fitted_to(24, {{60, 8}, {50, 24}}) == 8);
+}

@@ -150,7 +150,7 @@ def calibrated(inlay, root):
     held, found = [c for c in trace_cases.CASES if not c[6]], []
     with tempfile.TemporaryDirectory() as work:
         numbers = os.path.join(work, "numbers.json")
-        subprocess.run([inlay, "calibrate", "--from-att", *(bundle(root, c) for c in trace_cases.CASES if c[6]), "-o", numbers], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([inlay, "calibrate", "--arch", "gfx950", "--from-att", *(bundle(root, c) for c in trace_cases.CASES if c[6]), "-o", numbers], check=True, stdout=subprocess.DEVNULL)
         for name, options in (("built in", []), ("from the other half", ["--parameters", numbers])):
             s = summary([run(inlay, c, bundle(root, c), work, options) for c in held])
             print(f"{name}: {s['cases']} cases, median {100 * s['median']:.1f} %, mean {100 * s['mean']:.1f} %, largest {100 * s['largest']:.0f} %", flush=True)

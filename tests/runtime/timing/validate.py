@@ -3,7 +3,7 @@
 
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
-  validate.py INLAY --aiter [CHECKOUT] [--published|--tiles] [--write FILE]
+  validate.py INLAY --aiter [CHECKOUT] [--published|--tiles] [--leave-out KERNEL,..] [--write FILE]
                                   the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes 10 to 30 minutes.
                                   --published: TFLOP/s of long ones; --tiles: the tile that the tuner chose among those of its family
 
@@ -207,11 +207,11 @@ def tile_order_rows(model, data):
     return out
 
 
-def published_section(inlay, checkout):
+def published_section(inlay, checkout, leave_out):
     """Lines of the table of published TFLOP/s: AITER's tables, then the others of measured.json."""
     with open(os.path.join(HERE, "measured.json")) as f:
         data = json.load(f)
-    return end_to_end.published(inlay, checkout, published.rows(inlay, checkout, data, READS), data["published"]["sources"])
+    return end_to_end.published(inlay, checkout, published.rows(inlay, checkout, data, READS), data["published"]["sources"], leave_out)
 
 
 def main():
@@ -220,6 +220,7 @@ def main():
     parser.add_argument("--aiter", nargs="?", const=os.environ.get("INLAY_AITER", ""))
     parser.add_argument("--tiles", action="store_true", help="with --aiter: the tile that the tuner chose among those of its family")
     parser.add_argument("--published", action="store_true", help="with --aiter: TFLOP/s at the clock under load, beside published ones")
+    parser.add_argument("--leave-out", default="", help="with --aiter: kernels whose rows are not run, as the tables name them, between commas")
     parser.add_argument("--write")
     o = parser.parse_args()
     inlay = os.path.abspath(o.inlay)
@@ -230,7 +231,7 @@ def main():
     if o.aiter is None:
         out, failed = loops_and_instructions(inlay)
     else:
-        out, failed = published_section(inlay, o.aiter) if o.published else end_to_end.choices(inlay, o.aiter) if o.tiles else end_to_end.section(inlay, o.aiter, spearman)
+        out, failed = published_section(inlay, o.aiter, o.leave_out.split(",")) if o.published else end_to_end.choices(inlay, o.aiter) if o.tiles else end_to_end.section(inlay, o.aiter, spearman, o.leave_out.split(","))
     text = "\n".join(out)
     print(text)
     if o.write:

@@ -28,9 +28,9 @@ sed -n '/^```python$/,/^```$/p' "$source/README.md" | sed '1d;/^```$/,$d' >readm
 grep -q inlay.gemm readme.py
 "${here[@]}" "$bin/python" readme.py
 
-# The tests of the package that need nothing else.
+# The tests of the package that need nothing else; `fuzz` asks the shell for pipes.
 for test in inlay package program; do
-  "${here[@]}" "$bin/python" "$source/tests/python/test_$test.py" 2>"$scratch/log" || { cat "$scratch/log"; exit 1; }
+  "${here[@]}" "PATH=$bin:/usr/bin:/bin" "$bin/python" "$source/tests/python/test_$test.py" 2>"$scratch/log" || { cat "$scratch/log"; exit 1; }
   echo "test_$test.py: $(tail -n 3 "$scratch/log" | tr '\n' ' ')"
 done
 

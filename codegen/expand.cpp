@@ -106,8 +106,13 @@ private:
   Reg part(int fragment, int first, int count) {
     for (const Piece& piece : pieces(fragment)) {
       if (first < piece.count) {
-        INLAY_CHECK(first + count <= piece.count,
-                    "an operand inside one register of fragment r" + std::to_string(fragment));
+        if (first + count > piece.count)
+          throw CodegenError("an operand of " + std::to_string(count) + " elements is not in one register",
+                             "fragment r" + std::to_string(fragment) + " has vectors of " +
+                                 std::to_string(piece.count) + ", and is read in line " +
+                                 std::to_string(where_.line()),
+                             "a load in vectors of " + std::to_string(count) +
+                                 ", or after it k.map by the identity, which packs its elements");
         return {piece.reg, 0, first, count};
       }
       first -= piece.count;

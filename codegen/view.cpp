@@ -179,9 +179,19 @@ View View::reorder(std::size_t mode, const Layout& order) const {
   if (mode >= where.rank() || where.mode(mode).modes().size() != 1 || order.size() != where.mode(mode).size())
     throw CodegenError("reorder: the tile has no plain mode " + std::to_string(mode) + " of that size",
                        "tile   " + to_string(where) + "\n  order  " + to_string(order));
+  std::vector<bool> taken(static_cast<std::size_t>(order.size().value()));
+  for (std::size_t p = 0; p < taken.size(); ++p) {
+    const Int to = order(Int(static_cast<std::int64_t>(p)));
+    const bool inside = Int(0) <= to && to < order.size();
+    if (!inside || taken[static_cast<std::size_t>(to.value())])
+      throw CodegenError("reorder: position " + std::to_string(p) + " is coordinate " + to_string(to) +
+                             ", which is " + (inside ? "another position's, too" : "not of the tile"),
+                         "order  " + to_string(order), "an order takes each coordinate once: (8,8):(8,1)");
+    taken[static_cast<std::size_t>(to.value())] = true;
+  }
   View v = *this;
   TupleBuilder<Mode> b;
-  const std::size_t at = where.rank() == 1 ? 0 : b.open();
+  const std::size_t at = b.open();
   for (std::size_t i = 0; i < where.rank(); ++i) {
     const Layout old = where.mode(i);
     const Layout& digits = i == mode ? order : old; // another one may be reordered already
@@ -190,7 +200,7 @@ View View::reorder(std::size_t mode, const Layout& order) const {
       b.leaf(Mode{m.extent, Stride(m.stride.scale, old.modes()[0].stride.axis)});
     if (digits.modes().size() != 1) b.close(inner, digits.modes().size());
   }
-  if (where.rank() != 1) b.close(at, where.rank());
+  b.close(at, where.rank());
   v.where = Layout(std::move(b).finish());
   return v;
 }
@@ -226,6 +236,12 @@ void steps_along(const Layout& mode, const Mode& steps, std::vector<Mode>& out) 
 } // namespace
 
 View View::partition(const Layout& tv) const {
+  for (const Mode& m : tv.modes())
+    if (!m.stride.is_basis() && m.stride.scale != Int(0) && m.extent != Int(1))
+      throw CodegenError("partition: the stride " + to_string(m.stride.scale) +
+                             " of the thread-value layout names no axis of the tile",
+                         "tv     " + to_string(tv),
+                         "(64,4):(1@0,1@1), or for a tile of one axis (64,4):(4@0,1@0)");
   const auto mode_of = [&](const Mode& m) {
     if (m.stride.axis[0] >= where.rank())
       throw CodegenError("partition: the thread-value layout names an axis that the tile does not have",

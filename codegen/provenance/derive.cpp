@@ -51,6 +51,15 @@ bool Interpreter::decide(ClaimKind kind, Sym a, Sym b) {
   return yes;
 }
 
+bool Interpreter::less_equal(Sym a, Sym b) {
+  const Sym low = relate(a), high = relate(b);
+  // b - a >= y - x, where x <= y is known, is enough.
+  return decide(ClaimKind::less_equal, low, high) ||
+         std::any_of(begun_.begin(), begun_.end(), [&](const auto& known) {
+           return decide(ClaimKind::less_equal, low + relate(known.second - known.first), high);
+         });
+}
+
 Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {
   if (s.is_constant()) return s;
   std::vector<std::pair<AtomId, Sym>> replace;
@@ -83,9 +92,15 @@ void Interpreter::make_world() {
   std::size_t of_two = 0;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop) world_of_loop(r, least_of(r.extent) ? ends_of_loops_[of_two++] : LeastEnd::size);
+  std::vector<std::pair<Sym, Sym>> again; // of a size that is cut into tiles more than once
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
-    if (!z || known(z->symbol)) continue;
+    if (!z) continue;
+    if (known(z->symbol)) {
+      const std::int64_t unit = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
+      again.emplace_back(Sym(a.tile) * a.symbol + Sym(unit), z->symbol);
+      continue;
+    }
     const auto over = [&](std::int64_t unit) { // of the size after the workgroup's first coordinate
       return context_.symbol("_over_" + z->name,
                              {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
@@ -109,6 +124,7 @@ void Interpreter::make_world() {
                               context_.symbol("_times_" + z.name,
                                               {Int((z.facts.least + z.facts.multiple - 1) / z.facts.multiple),
                                                Int(z.facts.most / z.facts.multiple)}));
+  for (const auto& [begun, size] : again) begun_.emplace_back(world(begun), world(size));
   for (const Size& z : p_.sizes()) {
     if (z.facts.multiple > 1)
       out_.contract.push_back({z.name + " % " + std::to_string(z.facts.multiple) + " == 0",

@@ -56,7 +56,7 @@ private:
   [[noreturn]] static void refute(const std::string& claim, const std::string& subject,
                                   const std::string& why);
   bool decide(ClaimKind kind, Sym a, Sym b);
-  bool less_equal(Sym a, Sym b) { return decide(ClaimKind::less_equal, relate(a), relate(b)); }
+  bool less_equal(Sym a, Sym b);
   // The numbers that _c0, _c1, ... can have, as symbols with ranges.
   Sym ranged(Sym s, const std::vector<int>& columns);
   static std::string number_name(int v) { return v < 0 ? "m" + std::to_string(-v) : std::to_string(v); }
@@ -505,6 +505,9 @@ private:
     std::vector<std::pair<AtomId, Sym>> relation; ///< what is known on that path
   };
   std::vector<Unwritten> unwritten_;
+  /// first <= second: the first coordinate of a workgroup's tile, and what of the size comes with it, of a size that is cut into tiles
+  /// along another axis or by a loop, too. `world_` has one of the cuts.
+  std::vector<std::pair<Sym, Sym>> begun_;
   std::vector<std::pair<Sym, Sym>> given_; ///< first <= second: which of two ends of a loop is the least
   const Inst* at_ = nullptr;
   Sym trip_value_{};

@@ -50,7 +50,8 @@ Sym Program::size(const std::string& name, SizeFacts facts) {
   for (const Size& s : sizes_)
     if (s.name == name) throw CodegenError("size " + name + " is declared twice");
   refuse_argument_named(name, "size");
-  const Sym symbol = symbols_->symbol(name, {Int(facts.least), Int(facts.most)});
+  const auto whole = [&](std::int64_t n) { return Int(n / facts.multiple * facts.multiple); };
+  const Sym symbol = symbols_->symbol(name, {whole(facts.least + facts.multiple - 1), whole(facts.most)});
   sizes_.push_back({name, symbol, facts});
   return symbol;
 }
@@ -1062,6 +1063,10 @@ void Program::check(const std::vector<Fragment>& from,
 }
 
 Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
+  if (from.element == Element::i32)
+    throw CodegenError("fill: its fragment holds i32, and what it fills in is a number of f32",
+                       "line   " + std::to_string(where.line()),
+                       "k.map({x}, choose(less(integer(position(axis)), ..), integer(x), ..), i32)");
   return map(
       {from},
       [&](const std::vector<Expr>& x) { return inside(origin + position(axis), bound, x[0], beyond); },

@@ -2,6 +2,7 @@
 #include "attack.h"
 
 #include <catch2/catch.hpp>
+#include <inlay/algebra/parse.h>
 
 using namespace adversary;
 
@@ -503,4 +504,119 @@ TEST_CASE("adversary: tables of two axes") {
       {"what a row of the table does not have", "of a sum is its empty element", bags({.filled = false}),
        sizes},
   });
+}
+
+namespace {
+
+// y = x, square: both axes are cut from one size, in tiles of their own.
+struct Square {
+  int rows = 4, columns = 64;
+  int cut = 0;        ///< rows of a tile by the grid; 0: `rows`
+  bool other = false; ///< x has an extent of its own where the grid counts tiles of n
+  int up = 0;         ///< rows that the tile of x begins after its own
+};
+std::function<Program()> square(Square how) {
+  return [how] {
+    Program k("square", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12}), p = how.other ? k.size("p", {.most = 1 << 12}) : n;
+    const Tensor y = k.output("y", Element::f32, {n, n}), x = k.input("x", Element::f32, {p, n});
+    k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+    const Sym c = k.workgroups(0, n, how.columns), r = k.workgroups(1, n, how.cut == 0 ? how.rows : how.cut);
+    const Layout tv = rows_tv(how.rows, how.columns, 1, 64);
+    k.store(k.load(k.tile(x, {how.rows, how.columns}, {r + how.up, c}), tv, 1),
+            k.tile(y, {how.rows, how.columns}, {r, c}), 1);
+    return k;
+  };
+}
+
+// y(i) = x(i) sum x: the grid's tiles and the loop's are of one size.
+std::function<Program()> share_of_sum(int tile, int trip, int up) {
+  return [=] {
+    Program k("share", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto& i) { return k(x, {i[0]}) * k.sum(n, [&](Sym j) { return k(x, {j}); }); });
+    const Sym w = k.workgroups(0, n, tile);
+    const Layout tv = line_tv(tile, 1, 64), of_trip = line_tv(trip, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, of_trip, {trip});
+    k.loop(n, trip, {.distance = 1, .ring = 1}, [&](Sym j) {
+      k.update(sum, {k.load(k.tile(x, {trip}, {j}), of_trip, 1)}, [](const auto& a) { return a[0] + a[1]; });
+    });
+    const Fragment mine = k.load(k.tile(x, {tile}, {w + up}), tv, 1);
+    k.store(k.map({mine, k.fold(Monoid::sum, sum, 0)}, [](const auto& a) { return a[0] * a[1]; }),
+            k.tile(y, {tile}, {w}), 1);
+    return k;
+  };
+}
+
+// y = x in tiles whose positions are in another order.
+std::function<Program()> reordered(const char* from, const char* to, bool rows) {
+  return [=] {
+    Program k("reordered", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12});
+    const std::vector<Sym> shape = rows ? std::vector<Sym>{n, Sym(4)} : std::vector<Sym>{n};
+    const Tensor y = k.output("y", Element::f32, shape), x = k.input("x", Element::f32, shape);
+    k.computes(y, [&](const auto& i) { return k(x, i); });
+    const Sym w = k.workgroups(0, n, 64);
+    const auto tile = [&](const Tensor& t, const char* order) {
+      const View plain = rows ? k.tile(t, {64, 4}, {w, 0}) : k.tile(t, {64}, {w});
+      return *order == 0 ? plain : plain.reorder(0, parse_layout(order));
+    };
+    const Layout tv = parse_layout(rows ? "(64,4):(1@0,1@1)" : "(64,1):(1@0,0)");
+    k.store(k.load(tile(x, from), tv, 1), tile(y, to), 1);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("adversary: a size that is cut into tiles twice") {
+  const std::vector<Sizes> sizes = {{1}, {3}, {63}, {64}, {65}, {130}};
+  const std::string inside = "may start past";
+  attack({
+      {"rows of 4", "", square({}), sizes},
+      {"rows of 64", "", square({.rows = 64}), sizes},
+      {"single rows", "", square({.rows = 1}), sizes},
+      {"tiles of 32 by 128", "", square({.rows = 32, .columns = 128}), sizes},
+      {"tiles of 64 rows, of which the grid counts those of 16", inside, square({.rows = 64, .cut = 16}),
+       sizes},
+      {"the next tile's rows", inside, square({.rows = 16, .up = 1}), sizes},
+      {"rows of another size", inside, square({.rows = 16, .other = true}), {{64, 16}, {130, 65}}},
+      {"a loop over it", "", share_of_sum(64, 64, 0), sizes},
+      {"a loop in longer tiles", "", share_of_sum(64, 128, 0), sizes},
+      {"a loop in shorter tiles", "", share_of_sum(128, 64, 0), sizes},
+      {"a loop over it, and the next tile", inside, share_of_sum(64, 128, 1), sizes},
+  });
+}
+
+TEST_CASE("adversary: tiles in another order") {
+  const std::vector<Sizes> sizes = {{1}, {64}, {65}, {130}};
+  const std::string other = "is what the specification says";
+  std::vector<Attack> all;
+  for (const bool rows : {false, true}) {
+    const std::string of = rows ? ", of two axes" : ", of one axis";
+    for (const char* order : {"(8,8):(8,1)", "(8,8):(1,8)", "(2,32):(32,1)", "64:1"})
+      all.push_back({order + of, "", reordered(order, order, rows), sizes});
+    all.push_back({"that of the store alone" + of, other, reordered("", "(8,8):(8,1)", rows), sizes});
+    all.push_back({"that of the load alone" + of, other, reordered("(8,8):(8,1)", "", rows), sizes});
+    all.push_back({"two orders" + of, other, reordered("(2,32):(32,1)", "(8,8):(8,1)", rows), sizes});
+  }
+  attack(all);
+  for (const bool rows : {false, true})
+    for (const char* order : {"64:2", "64:0", "(8,8):(8,2)", "(8,8):(4,1)"})
+      CHECK_THROWS_WITH(reordered(order, order, rows)(), Catch::Contains("reorder: position"));
+}
+
+TEST_CASE("adversary: strides of a thread-value layout that name no axis") {
+  Program k("integers", target(), 64);
+  const Sym n = k.size("n", {.most = 1 << 12});
+  const Tensor x = k.input("x", Element::f32, {n});
+  const View tile = k.tile(x, {64}, {k.workgroups(0, n, 64)});
+  CHECK_THROWS_WITH(k.load(tile, parse_layout("(64,1):(1,0)"), 1),
+                    Catch::Contains("names no axis of the tile"));
+  CHECK_THROWS_WITH(tile.partition(parse_layout("(16,4):(4@0,1)")),
+                    Catch::Contains("names no axis of the tile"));
+  CHECK_NOTHROW(k.load(tile, parse_layout("(64,1):(1@0,0)"), 1));
+  CHECK_NOTHROW(
+      k.load(tile, parse_layout("((16,4),4):((4@0,0),1@0)"), 1)); // four work-items have one element
 }

@@ -1066,7 +1066,7 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
   if (from.element == Element::i32)
     throw CodegenError("fill: its fragment holds i32, and what it fills in is a number of f32",
                        "line   " + std::to_string(where.line()),
-                       "k.map({x}, choose(less(integer(position(axis)), ..), integer(x), ..), i32)");
+                       "k.map with choose(less_unsigned(.., ..), integer(x), ..), which gives an i32");
   return map(
       {from},
       [&](const std::vector<Expr>& x) { return inside(origin + position(axis), bound, x[0], beyond); },

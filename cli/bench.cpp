@@ -28,7 +28,7 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& given) 
   const Chosen form = chosen(*kernel, given, o.automatic, o.build);
   const kernels::Flags& flags = form.flags;
   const kernels::Problem problem = kernel->problem(flags, o.seed);
-  const kernels::Artifact artifact = kernel->build(flags, o.build);
+  const kernels::Artifact artifact = kernels::build(*kernel, flags, form.choice, o.build);
   runtime::EmulatorOptions emulator;
   emulator.checks = runtime::Checks::none(); // `run` is for finding faults
   emulator.bank_model = true;

@@ -90,7 +90,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   // For sizes that are named a form of the kernel is chosen; without them it is one that is sound for all.
   Chosen form{read_flags(rest), {}};
   if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
-  const kernels::Artifact artifact = kernel->build(form.flags, options);
+  const kernels::Artifact artifact = kernels::build(*kernel, form.flags, form.choice, options);
   if (!dump.empty()) dump_levels(artifact, dump);
   if (slots) {
     if (!svg.empty()) write_one(svg, codegen::schedule_svg(artifact.source->code));

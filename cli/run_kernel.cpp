@@ -60,7 +60,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   const kernels::Flags& flags = form.flags;
   // The problem first: sizes that the kernel refuses need no compilation.
   kernels::Problem problem = kernel->problem(flags, options.seed);
-  out.artifact = kernel->build(flags, options.build);
+  out.artifact = kernels::build(*kernel, flags, out.choice, options.build);
   out.orders = orders_of(out.artifact);
   out.validated = validate_built(session, out.artifact, options.validate);
   out.problem = problem.text;

@@ -41,6 +41,10 @@ std::string words_that_tell(const Kernel& kernel, const Flags& options) {
   return out;
 }
 
+Artifact build(const Kernel& kernel, const Flags& asked, const Choice& choice, const BuildOptions& options) {
+  return choice.built && !options.validate ? *choice.built : kernel.build(with(asked, choice), options);
+}
+
 Flags with(Flags asked, const Choice& choice) {
   for (const auto& [name, value] : choice.options)
     if (const auto found = asked.find(name); found == asked.end() || found->second == "auto")
@@ -116,7 +120,8 @@ std::string flags_text(const Kernel& kernel, const Flags& asked, const BuildOpti
 
 /// The same, and how many are modelled.
 std::string asked_text(const Kernel& kernel, const Flags& asked, const ChooseOptions& o) {
-  return flags_text(kernel, asked, o.build) + " " + std::to_string(o.in_full);
+  return flags_text(kernel, asked, o.build) + " " + std::to_string(o.in_full) + "+" +
+         std::to_string(o.as_close);
 }
 
 struct Memory {
@@ -248,7 +253,7 @@ void put_answer(Ranked& r, const std::optional<std::string>& answer) {
 void put(const std::string& asked, const Choice& c) {
   const std::scoped_lock guard(memory().lock);
   Choice kept = c;
-  kept.ranking.clear();
+  kept.ranking.clear(), kept.built.reset();
   kept.from = Choice::From::memory;
   memory().choices.insert_or_assign(asked, std::move(kept));
 }
@@ -361,8 +366,11 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   const TableRow* row = nearest(kernel.name(), fallback_of(kernel, asked, "arch"),
                                 fallback_of(kernel, asked, "dtype"), kernel.sizes(fixed));
   std::vector<Ranked> first;
-  for (std::size_t i = 0; i < std::min(options.in_full, forms.size()); ++i)
-    first.push_back({forms[i], {}, {}});
+  std::size_t next = std::min(options.in_full, forms.size());
+  for (std::size_t more = 0;
+       more < options.as_close && next < forms.size() && forms[next].clocks <= 1.1 * forms[0].clocks; ++more)
+    ++next;
+  for (std::size_t i = 0; i < next; ++i) first.push_back({forms[i], {}, {}});
   // The table's form, where it is not among these and what is given does not say otherwise.
   std::size_t of_table = first.size();
   const auto agrees = [&](const Flags& flags) {
@@ -394,7 +402,7 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
       try {
         Flags all = fixed;
         all.insert(best->form.options.begin(), best->form.options.end());
-        static_cast<void>(kernel.build(all, options.build));
+        c.built = std::make_shared<const Artifact>(kernel.build(all, options.build));
         return best;
       } catch (const std::exception& e) {
         best->modelled.reset(), best->refused = first_line(e.what());
@@ -403,8 +411,8 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   };
   const Ranked* best = shortest();
   // Where none of the first can be built, one after the other.
-  std::size_t next = std::min(options.in_full, forms.size());
-  while (best == nullptr && next < std::min<std::size_t>(forms.size(), options.in_full + 8)) {
+  const std::size_t last = next + 8;
+  while (best == nullptr && next < std::min<std::size_t>(forms.size(), last)) {
     std::vector<Ranked> one = {{forms[next++], {}, {}}};
     model_forms(kernel, asked, one, options);
     first.push_back(one[0]);

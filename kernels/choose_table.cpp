@@ -191,6 +191,14 @@ private:
     return known = found.empty() ? unknown : std::max(found.front().clocks, 1.0);
   }
   /// The one of fewest clocks there.
+  /// The fewest clocks that are known for a point: of a form that was chosen for another one, too.
+  [[nodiscard]] double least(std::size_t point) const {
+    double of_all = clocks_[own_[point]][point];
+    for (const std::vector<double>& of : clocks_)
+      if (of[point] >= 0) of_all = std::min(of_all, of[point]);
+    return of_all;
+  }
+
   [[nodiscard]] std::size_t best_of(const std::vector<std::size_t>& forms, std::size_t point) {
     know(point, forms);
     std::size_t best = forms.front();
@@ -289,11 +297,11 @@ private:
         row.most.push_back(along_[i][b.most[i]]);
         point = point * along_[i].size() + b.most[i];
       }
-      row.form = number(b.form), row.clocks = clocks_[b.form][point], row.best = clocks_[own_[point]][point];
+      row.form = number(b.form), row.clocks = clocks_[b.form][point], row.best = least(point);
       table.rows.push_back(std::move(row));
     }
     for (std::size_t p = 0; p < of.size(); ++p) {
-      table.points.push_back({points_[p], number(of[p]), clocks_[of[p]][p], clocks_[own_[p]][p]});
+      table.points.push_back({points_[p], number(of[p]), clocks_[of[p]][p], least(p)});
     }
     return table;
   }

@@ -1,9 +1,11 @@
 #include <inlay/kernels/model.h>
 
 #include <inlay/kernels/launch.h>
+#include <inlay/runtime/isa/program.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/timing/chip.h>
 #include <inlay/runtime/timing/report.h>
+#include <inlay/runtime/timing/trace.h>
 
 #include <algorithm>
 
@@ -101,16 +103,20 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
     for (std::size_t i = 0; i < sizes.size(); ++i)
       of_few *= static_cast<double>(few[i]) / static_cast<double>(sizes[i]);
     const auto most =
-        static_cast<std::size_t>(std::max(16.0, static_cast<double>(neighbours) / std::max(1.0, of_few)));
+        static_cast<std::size_t>(std::max(8.0, static_cast<double>(neighbours) / std::max(1.0, of_few)));
     const std::uint64_t all =
         std::min<std::uint64_t>(plan.workgroups, std::uint64_t{plan.units} * out.resident);
-    const unsigned xcds = all <= most ? plan.xcds : 1;
+    // Where workgroups see one another, those before the last one looked at are executed in any case.
+    const bool before_too =
+        timing::sees_other_workgroups(isa::decode(object.code(kernel), kernel.address, arch));
+    const unsigned xcds = all <= most || before_too ? plan.xcds : 1;
+    const std::size_t of_each = before_too ? all : most;
     std::vector<std::uint64_t> others, counted;
     for (unsigned x = 0; x < xcds; ++x)
-      for (const std::uint64_t i : plan.first_round(x, most)) others.push_back(i);
+      for (const std::uint64_t i : plan.first_round(x, of_each)) others.push_back(i);
     if (whole) { // whether workgroups differ: some of them, evenly over the launch
       const std::uint64_t n = std::min<std::uint64_t>(
-          workgroups, std::clamp<std::uint64_t>(static_cast<std::uint64_t>(2e6 / each), 8, 256));
+          workgroups, std::clamp<std::uint64_t>(static_cast<std::uint64_t>(8e5 / each), 8, 256));
       for (std::uint64_t k = 0; k < n; ++k) counted.push_back(n == 1 ? 0 : k * (workgroups - 1) / (n - 1));
     }
     timing::SharingRecorder recorder(others, plan.xcds, plan.units, counted);

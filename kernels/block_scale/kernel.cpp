@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> block_scale_gemm_kernel() {
        [](const Asked& asked, const Flags& fixed) {
          std::vector<Flags> all;
          for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
-           if (rows < 2 * asked.m || rows == 16) all.push_back({{"tile-m", std::to_string(rows)}});
+           if (rows < 2 * asked.m || rows <= 32) all.push_back({{"tile-m", std::to_string(rows)}});
          if (fixed.contains("tile-m")) all = {{{"tile-m", fixed.at("tile-m")}}};
          return all;
        },

@@ -138,7 +138,8 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
       machine.lds_rate;
   const Sharers share = sharers(s, machine, tiles_x, tiles_y, parts, static_cast<std::int64_t>(units * here));
   const double distinct = of_a + of_b;
-  const double busy = std::max({products, reads, asked / machine.address_rate, asked / machine.l2_rate,
+  const double address = asked / machine.address_rate * (facts.half_lines ? 2 : 1);
+  const double busy = std::max({products, reads, address, asked / machine.l2_rate,
                                 distinct * active / share.l2 / machine.mall_rate,
                                 distinct * active / share.mall / machine.hbm_rate});
   // One workgroup alone: what no other work hides.
@@ -156,12 +157,15 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   };
 
   // Around the loop: launch, addresses, first tiles; stores, by elements where rows of C may end inside a vector.
-  const double before = machine.launch + 900 + machine.hbm_latency + 1.5 * asked / machine.address_rate;
+  const double before = machine.launch + 900 + machine.hbm_latency + 1.5 * address;
   const double of_c = s.tile_m * s.tile_n * (s.gather ? 4.0 : codegen::bits(s.out) / 8.0);
   const bool by_vectors = codegen::bits(s.out) > 16 || s.multiple_n % 8 == 0 || s.gather;
-  double after = 300 + of_c / 48 * (by_vectors ? 1 : 1.6);
-  // The parts come one after the other, each from memory past the caches.
-  if (s.gather) after += 1500 + static_cast<double>(parts) * (machine.hbm_latency + of_c / machine.l2_rate);
+  const double stored = 0.7 * of_c * active / machine.hbm_rate; // all units at once
+  double after = 300 + std::max(of_c / 48 * (by_vectors ? 1 : 1.6), stored);
+  // The parts come from memory past the caches, one after the other, or so many that wait together.
+  if (s.gather)
+    after += 1500 + std::ceil(static_cast<double>(parts) / s.at_once) * machine.hbm_latency +
+             static_cast<double>(parts) * of_c / machine.l2_rate;
   if (s.adds()) after += of_c / 16;
 
   const double a_round = units * places;
@@ -208,7 +212,7 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
   for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
     for (const int columns : {64, 96, 128, 160, 192, 256}) {
       if (rows * columns > 256 * 256 || columns > 16 * rows) continue;
-      if (rows > 64 && columns < 96 && rows != 128) continue;
+      if (rows > 64 && columns < 96 && rows != 96 && rows != 128) continue;
       if (rows >= 2 * m && rows > least_rows) continue;
       if (columns >= 2 * n && columns > 64) continue;
       for (const int bytes : {64, 128, 256}) {
@@ -239,7 +243,8 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
                        {"stagger", "no"},
                        {"tile-order", "linear"},
                        {"split", "0"},
-                       {"split-k-fixup", "no"}};
+                       {"split-k-fixup", "no"},
+                       {"split-k-at-once", "1"}};
           for (const auto& [name, value] : fixed)
             if (one.contains(name)) one[name] = value;
           all.push_back(one);
@@ -251,12 +256,20 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;
           const std::int64_t count = (m + rows - 1) / rows * ((n + columns - 1) / columns),
                              trips = (k + of_k - 1) / of_k;
+          // Parts that are loaded together take no more registers than the loop's operands did.
+          int waves_m = 1, waves_n = 1;
+          std::sscanf(waves.c_str(), "%dx%d", &waves_m, &waves_n);
+          const int of_lane = rows * columns / (64 * waves_m * waves_n);
+          const int together = std::clamp(64 / std::max(1, of_lane), 1, 8);
           // As long as one another: the workgroup that adds the parts up is the last to end, and the model takes the last in number for it.
-          for (const std::int64_t parts : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32}) {
+          for (const std::int64_t parts : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32}) {
             if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
             const std::int64_t each = (trips + parts - 1) / parts;
             if (each * parts - trips > 1) continue;
             one["split"] = std::to_string(each * of_k), one["split-k-fixup"] = "yes";
+            one["split-k-at-once"] = fixed.contains("split-k-at-once")
+                                         ? fixed.at("split-k-at-once")
+                                         : std::to_string(std::min<std::int64_t>(together, parts));
             all.push_back(one);
           }
         }
@@ -273,6 +286,7 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
                    {"stagger", "no"},
                    {"split", "0"},
                    {"split-k-fixup", "no"},
+                   {"split-k-at-once", "1"},
                    {"n-multiple", by_vectors},
                    {"tile-order", "linear"}},
                   fixed);

@@ -10,6 +10,8 @@ namespace inlay::kernels {
 struct GemmFacts {
   int products = 0; ///< clocks of its matrix pipe that a wave's products of a trip take
   int stages = 0;   ///< of tiles in LDS
+  /// A load takes half lines of memory, and the address unit twice the time for its bytes.
+  bool half_lines = false;
 };
 /// Errors: std::invalid_argument, as gemm_program.
 [[nodiscard]] GemmFacts gemm_facts(const GemmSpec& spec);

@@ -157,6 +157,23 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
+/// The results of a lane in so many parts of K, one after the other.
+Layout results_of_parts(const Layout& c, int parts) {
+  if (parts == 1) return c;
+  TupleBuilder<Mode> b;
+  const std::size_t all = b.open();
+  for (const std::size_t half : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t at = b.open();
+    const Layout of = c.mode(half);
+    const auto modes = of.modes();
+    for (const Mode& m : modes) b.leaf(m);
+    if (half == 1) b.leaf({parts, Stride(Int(1), Axis{2})});
+    b.close(at, modes.size() + half);
+  }
+  b.close(all, 2);
+  return Layout(std::move(b).finish());
+}
+
 /// Bytes of a stage of LDS, whole lines of transfers with their padding: of 4 groups of rows, two vectors after all but the last
 /// (codegen::transfer_place).
 int stage_of_lines(const GemmSpec& s) {
@@ -211,6 +228,9 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
   if (s.gather && (s.split == 0 || whole))
     refuse("split-k-fixup", "yes", s.split == 0 ? "with split" : "no: sums of i8 are exact in any order");
+  if (s.at_once < 1 || s.at_once > 8 || (s.at_once > 1 && !s.gather))
+    refuse("split-k-at-once", std::to_string(s.at_once),
+           s.gather ? "1 to 8" : "1, or with split-k-fixup yes");
   if (s.split > 0 && s.workers > 0)
     refuse("split", std::to_string(s.split),
            "without stream-k-workgroups, which cuts K where a workgroup's share of all ends");
@@ -475,16 +495,16 @@ Program gemm_program(const GemmSpec& s) {
     finish(acc);
     return k;
   }
-  const auto tile_of_part = [&](Sym number) {
-    return in_order(in_rows(k.tile(*P, {s.tile_m, s.tile_n, 1}, {bm, bn, number})), 1);
+  const auto tile_of_parts = [&](int parts_of_it, Sym number) {
+    return in_order(in_rows(k.tile(*P, {s.tile_m, s.tile_n, parts_of_it}, {bm, bn, number})), 1);
   };
-  k.store(acc, tile_of_part(part), 4);
+  k.store(acc, tile_of_parts(1, part), 4);
   const Sym number = k.ticket("arrived", part);
   k.if_less(parts - Sym(2), number, [&] { // the last one
     const Fragment sum = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
-    k.loop(parts, 1, {.distance = 0, .ring = 1}, [&](Sym t) {
-      const Fragment one = k.load(tile_of_part(t), mma.c(), 4);
-      k.update(sum, {k.fold(codegen::Monoid::sum, one, 2)}, [](const auto& x) { return x[0] + x[1]; });
+    k.loop(parts, s.at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment some = k.load(tile_of_parts(s.at_once, t), results_of_parts(mma.c(), s.at_once), 4);
+      k.update(sum, {k.fold(codegen::Monoid::sum, some, 2)}, [](const auto& x) { return x[0] + x[1]; });
     });
     finish(sum);
   });
@@ -495,7 +515,9 @@ Program gemm_program(const GemmSpec& s) {
 GemmFacts gemm_facts(const GemmSpec& spec) {
   const Target& target = Target::named(spec.arch);
   check(spec, target);
-  return {tiling(spec, target).clocks(), stages(spec, target)};
+  const bool shared = spec.transfer && target.lanes_per_transfer() == 4;
+  return {tiling(spec, target).clocks(), stages(spec, target),
+          spec.tile_k * bits(spec.in) < 1024 || (shared && !whole_lines(spec, target))};
 }
 
 Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {

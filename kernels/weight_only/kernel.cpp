@@ -90,21 +90,25 @@ std::unique_ptr<Kernel> weight_only_gemm_kernel() {
          };
          for (const std::string& rows : values("tile-m", {"32", "64", "96", "128", "192", "256"}))
            for (const std::string& columns : values("tile-n", {"32", "64", "96", "128", "192", "256"}))
-             if (fixed.contains("tile-m") || std::stoll(rows) < 2 * asked.m || rows == "32")
+             if (fixed.contains("tile-m") || std::stoll(rows) < 2 * asked.m || std::stoll(rows) <= 64)
                all.push_back({{"tile-m", rows}, {"tile-n", columns}});
          return all;
        },
        [](const Asked& asked) {
          if (asked.k % asked.group != 0 || asked.n % 4 != 0)
            throw std::invalid_argument("no form takes these sizes");
-         // Products of 16 bits, the widening of weights by vector instructions, bytes from L2, latency.
+         if (asked.tile_m * asked.tile_n >= 256 * 256)
+           throw std::invalid_argument("its sums take all registers of a lane");
+         // Products of 16 bits; what comes to LDS and goes through registers besides, of weights more than twice as much: they are
+         // widened. Neither hides the other's clocks, nor do two workgroups. At least memory's latency.
          const double rate = products_per_clock(asked.arch, machine::Operand::f16), rows = asked.tile_m,
                       columns = asked.tile_n;
-         const double trip = std::max({rows * columns * asked.group / rate + columns * asked.group / 64,
-                                       (2 * rows + columns) * asked.group / 57.6, 400.0});
-         return rounds(asked.arch, up(asked.m, asked.tile_m) * up(asked.n, asked.tile_n),
-                       asked.tile_m * asked.tile_n <= 64 * 64 ? 2 : 1) *
-                (static_cast<double>(asked.k) / asked.group * trip + 2500 + rows * columns / 16);
+         const double of_group = asked.group / 64.0;
+         const double trip = rows * columns * asked.group / rate + (1.5 * rows + 3.5 * columns) * of_group;
+         const auto of_unit = static_cast<double>(up(up(asked.m, asked.tile_m) * up(asked.n, asked.tile_n),
+                                                     codegen::Target::named(asked.arch).compute_units));
+         return static_cast<double>(asked.k) / asked.group * std::max(of_unit * trip, 500.0) +
+                of_unit * (2500 + rows * columns / 16);
        }});
 }
 

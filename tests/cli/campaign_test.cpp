@@ -150,3 +150,67 @@ TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again
   CHECK_THAT(inlay_command({"audit", f.write("t", "a,b\n1,2\n")}).err, Contains("no column 'm'"));
   CHECK(inlay_command({"audit", f.path / "none"}).exit == 2);
 }
+
+TEST_CASE("audit: another row's kernel that the model gives fewer clocks") {
+  const Folder f;
+  // Two forms of one product, under two names.
+  for (const auto& [name, tile] : {std::pair{"wide", "128x128x64"}, {"narrow", "16x64x64"}}) {
+    const std::string folder = f.path / name;
+    REQUIRE(inlay_command({"build", "gemm", "--arch", "gfx942", "--tile", tile, "--waves", "1x4",
+                           "--n-multiple", "8", "--no-validate", "-o", folder})
+                .exit == 0);
+    std::ifstream in(folder + "/gemm.s");
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    for (std::size_t at = 0; (at = text.find("gemm", at)) != std::string::npos; at += 4)
+      text.replace(at, 4, name);
+    fs::create_directories(f.path / "code");
+    std::ofstream(f.path / "code" / (std::string(name) + ".s")) << text;
+  }
+  f.write("tiles.csv", "knl_name,tile_M,tile_N\nwide,128,128\nnarrow,16,64\n");
+  const std::string recipe =
+      f.write("launch", "# what both take\n"
+                        "columns tiles.csv knl_name\n"
+                        "kernel *\n"
+                        "multiple {k} 8\n"
+                        "grid {(n + tile_n - 1) / tile_n},{(m + tile_m - 1) / tile_m},1\n"
+                        "block 256,1,1\n"
+                        "arg zeros:{2*m*n}\n"
+                        "arg zeros:{2*m*k}\n"
+                        "arg zeros:{2*n*k}\n"
+                        "arg i32:{m}\n"
+                        "arg i32:{n}\n"
+                        "arg i32:{k}\n");
+  const std::string table = f.write("table.csv", "cu_num,M,N,K,us,kernelName\n"
+                                                 "304,1,2048,1024,9,wide\n"   // one row in tiles of 128
+                                                 "304,2,2048,1024,9,narrow\n" // its kernel is the shorter one
+                                                 "304,1,2048,1020,9,wide\n"); // sizes that none takes
+  const Ran r = inlay_command({"audit", table, "--code", f.path / "code", "--arch", "gfx942", "--launch",
+                               recipe, "--journal", f.path / "journal", "--json"});
+  INFO(r.out << r.err);
+  CHECK(r.exit == 1);
+  const auto json = nlohmann::json::parse(r.out);
+  CHECK(json["counts"] == nlohmann::json{{"another kernel is shorter", 1}});
+  CHECK(json["modelled"] == 4); // two kernels for each row's sizes, none for the last
+  CHECK(json["findings"][0]["line"] == 2);
+  CHECK_THAT(json["findings"][0]["message"].get<std::string>(), Contains("narrow of line 3"));
+  // A wider margin than there is; and the journal, which keeps what was found.
+  const std::vector<std::string> again = {"audit",  table,    "--code",   f.path / "code",
+                                          "--arch", "gfx942", "--launch", recipe};
+  const auto more = [&](std::vector<std::string> words) {
+    std::vector<std::string> all = again;
+    all.insert(all.end(), words.begin(), words.end());
+    return inlay_command(all);
+  };
+  CHECK(more({"--shorter", "9"}).exit == 0);
+  const Ran kept = more({"--journal", f.path / "journal"});
+  CHECK(kept.exit == 1);
+  CHECK_THAT(kept.out, Contains("; 0 launches modelled"));
+  // What is wrong is said with its line.
+  f.write("launch", "kernel *\ngrid {(n + tile_q - 1) / 64},1,1\nblock 256,1,1\n");
+  CHECK_THAT(more({}).out, Contains("tile_q"));
+  f.write("launch", "grid 1,1,1\n");
+  const Ran before = more({});
+  CHECK(before.exit == 2);
+  CHECK_THAT(before.err, Contains("launch:1: 'grid' before a kernel"));
+  CHECK(inlay_command({"audit", table, "--launch", recipe}).exit == 2);
+}

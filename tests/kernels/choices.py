@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How good `auto` is, and the table of forms that ships.
 
-  choices.py INLAY --journal FILE [--only tuned|chosen] [--sample N] [--most N]
+  choices.py INLAY --journal FILE [--only tuned|chosen] [--sample N] [--most N] [--within W]
   choices.py INLAY --journal FILE --sample 0 --write docs/choosing.md --table kernels/tables/forms.tsv
 
 For each shape that the journal has not yet, the cheapest first: what `inlay build KERNEL --m .. --json` chooses, and what `inlay tune` finds among
-the first N (--most) forms within three times the best bound. A line of the journal is one of the two for one shape, so that it can be interrupted,
+the first N (--most) forms within W (--within) times the best bound. A line of the journal is one of the two for one shape, so that it can be interrupted,
 and made in parts. --write: the table of the page, from what the journal has of both. --table: the best form of each shape, a row
-a shape. Rows of shapes that the journal does not have stay as they are. A choice knows the table that its library was built with: for a statement about choosing alone it is made before the table.
+a shape. Rows of shapes that the journal does not have stay as they are. A choice knows the table that its library was built with; what would have been
+chosen without it follows from the ranking of what was tuned, and is a column of its own.
 
 Shapes are sizes of linear layers of models that people run, without anything else of the tables that they stand in:
   ROCm/aiter c786c7a42235d8e98d39f8cdd6b20e8e1b9a5dcf, aiter/configs/a8w8_gemm_model_config/ (Llama-3.1-70B-Instruct-TP8.csv,
@@ -77,8 +78,7 @@ def run(inlay, arguments):
     return json.loads(ran.stdout), seconds
 
 
-def chosen(inlay, case, most):
-    del most
+def chosen(inlay, case):
     with tempfile.TemporaryDirectory() as folder:
         told, seconds = run(inlay, ["build"] + options(case) + ["--json", "-o", folder])
     if "choice" not in told:  # one form
@@ -86,10 +86,18 @@ def chosen(inlay, case, most):
     return {"clocks": told["choice"]["clocks"], "options": told["choice"]["options"], "seconds": seconds}
 
 
-def tuned(inlay, case, most):
-    told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", "3", "--most", str(most), "--processes", "1"])
+def tuned(inlay, case, most, within):
+    told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", str(within), "--most", str(most), "--processes", "1"])
     best = min(told["candidates"], key=lambda c: c["clocks"])
-    return {"clocks": best["clocks"], "options": best["options"], "forms": len(told["candidates"]), "seconds": seconds}
+    # Among equals the longest first: no choice is said to be better than it is.
+    ranked = sorted(([c["bound"], c["clocks"]] for c in told["candidates"]), key=lambda c: (c[0], -c[1]))
+    return {"clocks": best["clocks"], "options": best["options"], "forms": len(ranked), "seconds": seconds, "of": len(ranked) + told["pruned"], "ranked": ranked}
+
+
+def alone(ranked):
+    """The clocks of what `auto` chooses without a table: among the first four of the ranking, and two more that are as close."""
+    more = [clocks for bound, clocks in ranked[4:6] if bound <= 1.1 * ranked[0][0]]
+    return min([clocks for _, clocks in ranked[:4]] + more)
 
 
 def read(journal):
@@ -103,12 +111,12 @@ def read(journal):
     return found
 
 
-def collect(inlay, journal, only, sample, most):
+def collect(inlay, journal, only, sample, most, within):
     for case in shapes()[:sample]:
-        for what, ask in (("chosen", chosen), ("tuned", tuned)):
+        for what, ask in (("chosen", chosen), ("tuned", lambda *of: tuned(*of, most, within))):
             if (only and what != only) or (case, what) in read(journal):
                 continue
-            one = {"case": case, "what": what, **ask(inlay, case, most)}
+            one = {"case": case, "what": what, **ask(inlay, case)}
             with open(journal, "a", encoding="utf-8") as f:
                 f.write(json.dumps(one) + "\n")
             print(*case, what, f"{one['clocks']:.0f}, {one['seconds']:.1f} s", flush=True)
@@ -116,7 +124,7 @@ def collect(inlay, journal, only, sample, most):
 
 def write(journal, page):
     found = read(journal)
-    rows, losses = [], []
+    rows, losses, unaided = [], [], []
     with open(page, encoding="utf-8") as f:
         before = f.read()
     begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
@@ -130,14 +138,18 @@ def write(journal, page):
                 losses.append(float(stays.split("|")[5].split("%")[0]))
             continue
         least = min(tuning["clocks"], choice["clocks"])
+        by_bounds = 100 * (alone(tuning["ranked"]) / least - 1)
+        unaided.append(by_bounds)
         losses.append(100 * (choice["clocks"] / least - 1))
         shown = ("tile", "waves", "direct-to-lds", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")
         form = " ".join(f"{k}={v}" for k, v in sorted(choice["options"].items()) if k in shown and v not in ("0", "no"))
         rows.append(f"| {' '.join(x for x in case[:3] if x)} | {'x'.join(map(str, case[3]))} | {choice['clocks']:.0f} | {least:.0f} | "
-                    f"{losses[-1]:.1f} % | {tuning['forms']} | {choice['seconds']:.1f} | {tuning['seconds']:.1f} | {form} |")
-    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | forms tried | s to choose and build | s to tune | chosen |",
-            "|---|---|--:|--:|--:|--:|--:|--:|---|"] + rows
+                    f"{losses[-1]:.1f} % | {by_bounds:.1f} % | {tuning['forms']} of {tuning['of']} | {choice['seconds']:.1f} | {tuning['seconds']:.1f} | {form} |")
+    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | without a table | forms tried | s to choose and build | s to tune | chosen |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|---|"] + rows
     tail = f"\n{len(losses)} shapes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; {sum(x > 3 for x in losses)} above 3 %."
+    if unaided:
+        tail += f" Without a table: median {statistics.median(unaided):.1f} %, largest {max(unaided):.1f} %; {sum(x > 3 for x in unaided)} of {len(unaided)} above 3 %."
     print(tail)
     with open(page, "w", encoding="utf-8") as f:
         f.write(before[:begin] + "<!-- choices -->\n\n" + "\n".join(text) + "\n" + tail + "\n\n" + before[end:])
@@ -168,11 +180,12 @@ def main():
     p.add_argument("--journal", required=True)
     p.add_argument("--only", choices=("chosen", "tuned"))
     p.add_argument("--sample", type=int, default=1000)
-    p.add_argument("--most", type=int, default=16)
+    p.add_argument("--most", type=int, default=24)
+    p.add_argument("--within", type=float, default=2)
     p.add_argument("--write")
     p.add_argument("--table")
     a = p.parse_args()
-    collect(a.inlay, a.journal, a.only, a.sample, a.most)
+    collect(a.inlay, a.journal, a.only, a.sample, a.most, a.within)
     if a.table:
         table(a.journal, a.table)
     if a.write:

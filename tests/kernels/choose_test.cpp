@@ -311,7 +311,8 @@ std::set<std::pair<std::string, Flags>> choosable() {
               }
               try {
                 const std::vector<Form> forms = kernel->forms(asked);
-                for (std::size_t i = 0; i < std::min(forms.size(), ChooseOptions{}.in_full); ++i) {
+                for (std::size_t i = 0;
+                     i < std::min(forms.size(), ChooseOptions{}.in_full + ChooseOptions{}.as_close); ++i) {
                   Flags flags = forms[i].options;
                   flags["arch"] = arch;
                   if (!type.empty()) flags["dtype"] = type;

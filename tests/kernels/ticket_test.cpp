@@ -217,18 +217,30 @@ TEST_CASE("tickets: parts of a matrix product, stored and summed by the last") {
   kernels::GemmSpec spec;
   spec.split = 128, spec.gather = true;
   spec.tile_m = spec.tile_n = 64;
-  for (const bool scaled : {false, true}) {
-    spec.scales = spec.bias = scaled;
-    spec.arch = scaled ? "gfx950" : "gfx942";
-    if (scaled) spec.in = Element::e4m3fn, spec.out = Element::bf16;
-    const kernels::Artifact artifact = kernels::build_gemm(spec);
-    const auto device = kernels::open_device("emulator", artifact.arch);
-    for (const std::int64_t k : {16, 128, 144, 400}) {
-      INFO("k " << k << " scaled " << scaled);
-      const kernels::Problem problem = kernels::gemm_problem(spec, 70, 132, k, 3);
-      const kernels::Check check = problem.check(kernels::run(*device, artifact, problem));
-      INFO(check.message);
-      CHECK(check.ok);
+  for (const auto& [in, out] : {std::pair{Element::f16, Element::f16}, {Element::e4m3fn, Element::bf16}}) {
+    spec.scales = spec.bias = out == Element::bf16;
+    spec.arch = spec.scales ? "gfx950" : "gfx942";
+    spec.in = in, spec.out = out;
+    for (const int at_once : {1, 4}) {
+      spec.at_once = at_once;
+      const kernels::Artifact artifact = kernels::build_gemm(spec);
+      const auto device = kernels::open_device("emulator", artifact.arch);
+      for (const std::int64_t k : {16, 128, 144, 400, 640, 1300}) {
+        INFO(to_string(in) << " k " << k << ", parts at once " << at_once);
+        const kernels::Problem problem = kernels::gemm_problem(spec, 70, 132, k / 16 * 16, 3);
+        const kernels::Check check = problem.check(kernels::run(*device, artifact, problem));
+        INFO(check.message);
+        CHECK(check.ok);
+      }
     }
   }
+}
+
+TEST_CASE("tickets: parts are summed together only where they are stored") {
+  kernels::GemmSpec spec;
+  spec.at_once = 2;
+  CHECK_THROWS_WITH(kernels::gemm_program(spec),
+                    Contains("split-k-at-once = 2") && Contains("split-k-fixup yes"));
+  spec.split = 128, spec.gather = true, spec.at_once = 9;
+  CHECK_THROWS_WITH(kernels::gemm_program(spec), Contains("1 to 8"));
 }

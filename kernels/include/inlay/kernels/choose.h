@@ -16,6 +16,7 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/model.h>
 
+#include <memory>
 #include <optional>
 
 namespace inlay::kernels {
@@ -36,11 +37,14 @@ struct Choice {
   std::vector<Ranked>
       ranking; ///< modelled ones first, by clocks, then the others by bounds; empty from the cache
   From from = From::nothing;
+  /// The chosen form with its claims, where choosing has built it; nothing from the cache.
+  std::shared_ptr<const Artifact> built = {};
 };
 
 struct ChooseOptions {
-  std::size_t in_full = 4; ///< of the ranking, modelled
-  unsigned processes = 1;  ///< that model side by side
+  std::size_t in_full = 4;  ///< of the ranking, modelled
+  std::size_t as_close = 2; ///< and so many more, where their bound is at most 1.1 times the first one's
+  unsigned processes = 1;   ///< that model side by side
   bool cache = true;
   BuildOptions build;
 };
@@ -50,6 +54,10 @@ struct ChooseOptions {
 
 /// What is asked, with what was chosen in the place of `auto`.
 [[nodiscard]] Flags with(Flags asked, const Choice& choice);
+
+/// The kernel of `with(asked, choice)`, which is not built again where choosing has built it in the same way.
+[[nodiscard]] Artifact build(const Kernel& kernel, const Flags& asked, const Choice& choice,
+                             const BuildOptions& options);
 
 /// Puts a choice that was found elsewhere (by tuning) where `choose` finds it.
 void remember(const Kernel& kernel, const Flags& asked, const Choice& choice,

@@ -56,6 +56,7 @@ struct GemmSpec {
   /// and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple of 4 then, and K is at most 64
   /// parts.
   bool gather = false;
+  int at_once = 1; ///< with `gather`: so many parts are loaded and summed together, 1 to 8
   /// That many workgroups share out the trips of all tiles evenly (stream-K: as many as the device runs at a time), and add what
   /// they have of a tile to C, as with `split`; 0: a workgroup has a tile.
   int workers = 0;

@@ -13,15 +13,11 @@ const Target* find_chip(std::string_view text) {
   for (const Target& t : targets)
     if (small == t.name || t.is_chip(small)) return &t;
   // MI355 is the one whose name begins so.
-  const Target* found = nullptr;
-  for (const Target& t : targets) {
-    if (small.size() < 5 || small.find(' ') != std::string::npos ||
-        (" " + std::string(t.chips)).find(" " + small) == std::string::npos)
-      continue;
-    if (found != nullptr) return nullptr;
-    found = &t;
-  }
-  return found;
+  for (const Target& t : targets)
+    if (small.size() >= 5 && small.find(' ') == std::string::npos &&
+        (" " + std::string(t.chips)).find(" " + small) != std::string::npos)
+      return &t;
+  return nullptr;
 }
 
 const Target& Target::named(std::string_view name) {

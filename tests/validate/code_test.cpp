@@ -993,7 +993,12 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     case 8: words.push_back(t.minimum(a, b, c % 2 == 0)); break;
     case 9: words.push_back(t.maximum(a, b, c % 2 == 0)); break;
     case 10: words.push_back(t.bit_or(a, t.constant(1U << (3 * c)))); break;
-    default: conditions.push_back(c % 3 == 0 ? t.equal(a, b) : t.less(a, b, c % 3 == 1)); break;
+    default:
+      conditions.push_back(c == 6       ? t.carry(a, b) // for which there is no formula
+                           : c == 7     ? t.borrow(a, b)
+                           : c % 3 == 0 ? t.equal(a, b)
+                                        : t.less(a, b, c % 3 == 1));
+      break;
     }
     if (words.size() > 40) words.erase(words.begin() + 5 + static_cast<std::ptrdiff_t>(random() % 30));
   }
@@ -1045,6 +1050,7 @@ TEST_CASE(
   f.value_of_datum = [&](Word w) -> std::optional<std::uint64_t> {
     return t.kind(w) == TermKind::datum ? std::optional(1000 + t.raw(w)) : std::nullopt;
   };
+  std::size_t compared = 0; // conditions
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<Word> words = {t.symbol("m", 5000), data[0], data[1], t.constant(0x9e3779b9U), t.constant(6)};
@@ -1052,7 +1058,8 @@ TEST_CASE(
       const auto pick = [&] { return words[random() % words.size()]; };
       const Word a = pick(), b = pick();
       const auto c = static_cast<std::uint32_t>(random() % 31 + 1);
-      switch (random() % 12) {
+      switch (random() % 13) {
+      case 12: words.push_back(t.bit_or(a, t.constant(1U << c))); break;
       case 0: words.push_back(t.add(a, b)); break;
       case 1: words.push_back(t.subtract(a, b)); break;
       case 2:
@@ -1071,6 +1078,17 @@ TEST_CASE(
     for (const Word w : words)
       if (const auto s = f.of(w)) with_formula.emplace_back(w, Formulas::reduced(*s));
     CHECK(with_formula.size() > 100);
+    std::vector<std::tuple<Word, bool, Formulas::Condition>> conditions;
+    for (int n = 0; n < 60; ++n) {
+      const Word a = words[random() % words.size()], b = words[random() % words.size()];
+      const Word w = n % 4 == 0   ? t.equal(a, b)
+                     : n % 4 == 1 ? t.less(a, b, true)
+                     : n % 4 == 2 ? t.less(a, b, false)
+                                  : t.carry(a, b);
+      for (const bool value : {true, false})
+        if (const auto c = f.condition(w, value)) conditions.emplace_back(w, value, *c);
+    }
+    compared += conditions.size();
     for (int n = 0; n < 20; ++n) {
       const std::int64_t vm = 1 + static_cast<std::int64_t>(random() % 5000);
       const auto narrow = [&] { return static_cast<std::uint32_t>(random() >> (32 + random() % 32)); };
@@ -1104,6 +1122,22 @@ TEST_CASE(
         }
         if (v) CHECK(static_cast<std::uint32_t>(v->value()) == number(w));
       }
+      for (const auto& [w, value, c] : conditions) {
+        const auto known = [&](Sym d) {
+          const auto all = symbols(d);
+          return std::all_of(all.begin(), all.end(), [&](AtomId a) { return at.get(a).has_value(); });
+        };
+        if (!std::all_of(c.all.begin(), c.all.end(), known)) continue;
+        INFO(t.text(w) << " " << value);
+        std::optional<bool> holds;
+        try {
+          holds = std::all_of(c.all.begin(), c.all.end(),
+                              [&](const Sym& d) { return evaluate(d, at) >= Int(0); });
+        } catch (const std::exception&) { // beyond 64 bits
+        }
+        if (holds) CHECK(*holds == ((number(w) != 0) == value));
+      }
     }
   }
+  CHECK(compared > 300);
 }

@@ -173,18 +173,19 @@ struct RawFolder {
     entry = CodeObject::parse(code).kernels()[0].address;
     write("12_code_object_id_3.out", {code.begin(), code.end()});
     for (unsigned engine : {0, 1}) {
-      const std::uint64_t zero = 5000 + 100000 * engine; // engines count from different clocks
+      const std::uint64_t zero = 5000 + 100000 * engine;  // engines count from different clocks
+      const std::uint64_t from = zero + 40 + 60 * engine; // and have their first wave at different times
       Raw r;
-      r.put(std::uint64_t{2}).occupancy(zero + 40, true).occupancy(zero + 340 + 60 * engine, false);
+      r.put(std::uint64_t{2}).occupancy(from, true).occupancy(from + 300, false);
       r.put(std::uint64_t{2}, std::int64_t(zero), std::uint64_t{70}, std::uint64_t{0},
             std::int64_t(zero + 2000), std::uint64_t{170}, std::uint64_t{0});
       r.put(std::uint64_t{100000000}, std::uint64_t{1});
-      const auto at = static_cast<std::int64_t>(zero);
-      r.wave(2, at + 40, at + 340, 4);
-      r.instruction(0, 4, at + 70, entry)
-          .instruction(8, 12, at + 74, entry + 4)
-          .instruction(0, 4, at + 90, 0x9999, 8)
-          .instruction(200, 204, at + 100, entry + 12);
+      const auto at = static_cast<std::int64_t>(from);
+      r.wave(2, at, at + 300, 4);
+      r.instruction(0, 4, at + 30, entry)
+          .instruction(8, 12, at + 34, entry + 4)
+          .instruction(0, 4, at + 50, 0x9999, 8)
+          .instruction(200, 204, at + 60, entry + 12);
       write("12_34_shader_engine_" + std::to_string(engine) + "_7.att", r.bytes);
     }
   }

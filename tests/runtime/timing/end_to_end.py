@@ -230,7 +230,7 @@ def published(inlay, checkout, others, sources, leave_out=()):
         for r in long_launches(tables(checkout) + attention(checkout)):
             work = 4 * r["k"] * r["n"] * r["m"] ** 2 * 128 / (2 if "causal" in r["kernel"] else 1) if r["family"] == "attention" else 2 * r["m"] * r["n"] * r["k"]
             if label(r) in leave_out:
-                left_out.append(f"Left out: {label(r)}, {r['shape']}.")
+                left_out.append(f"* Left out: {label(r)}, {r['shape']}.")
                 continue
             yield CHIPS[r["chip"]][0], "AITER's tables", label(r), r["shape"], work / r["us"] / 1e6, model.time(r)["chip"]["load"], work
 
@@ -242,7 +242,7 @@ def published(inlay, checkout, others, sources, leave_out=()):
     out += ["", "| of | figures | median error | mean | largest |", "|---|--:|--:|--:|--:|"]
     for of, mine in [*errors.items(), ("all", [e for mine in errors.values() for e in mine])]:
         out.append(f"| {of} | {len(mine)} | {100 * statistics.median(mine):.1f} % | {100 * statistics.mean(mine):.1f} % | {100 * max(mine):.1f} % |")
-    out += [""] + left_out + [f"*{of}*: {source}." for of, source in sources.items()] + [""]
+    out += [""] + left_out + [f"* {of}: {source}." for of, source in sources.items()] + [""]
     return out, []
 
 

@@ -535,6 +535,7 @@ Fragment Program::fragment(Element element, const Layout& tv, std::vector<int> e
   if (tv.rank() != 2 || tv.mode(0).size() != Int(threads_))
     throw CodegenError("a fragment is shared out over all work-items of the workgroup",
                        "tv     " + to_string(tv) + " for " + std::to_string(threads_) + " work-items");
+  check_axes(tv);
   Fragment f{static_cast<int>(fragments_.size()), element, tv, std::move(extents)};
   fragments_.push_back(f);
   return f;

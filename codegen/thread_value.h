@@ -33,6 +33,10 @@ inline Layout thread_value(const std::vector<TvMode>& thread, const std::vector<
   return Layout(std::move(b).finish());
 }
 
+/// Errors: CodegenError for a mode of several steps whose stride is a number of elements: those of a thread-value layout name an axis
+/// (`1@0`), or are 0.
+void check_axes(const Layout& tv);
+
 /// The layout with other strides: `stride_of(mode)` for each of its modes, from left to right.
 template <class F>
 Layout with_strides(const Layout& layout, F stride_of) {

@@ -236,12 +236,7 @@ void steps_along(const Layout& mode, const Mode& steps, std::vector<Mode>& out) 
 } // namespace
 
 View View::partition(const Layout& tv) const {
-  for (const Mode& m : tv.modes())
-    if (!m.stride.is_basis() && m.stride.scale != Int(0) && m.extent != Int(1))
-      throw CodegenError("partition: the stride " + to_string(m.stride.scale) +
-                             " of the thread-value layout names no axis of the tile",
-                         "tv     " + to_string(tv),
-                         "(64,4):(1@0,1@1), or for a tile of one axis (64,4):(4@0,1@0)");
+  check_axes(tv);
   const auto mode_of = [&](const Mode& m) {
     if (m.stride.axis[0] >= where.rank())
       throw CodegenError("partition: the thread-value layout names an axis that the tile does not have",
@@ -282,6 +277,14 @@ std::vector<int> View::extents() const {
   for (std::size_t i = 0; i < where.rank(); ++i)
     out.push_back(static_cast<int>(where.mode(i).size().value()));
   return out;
+}
+
+void check_axes(const Layout& tv) {
+  for (const Mode& m : tv.modes())
+    if (!m.stride.is_basis() && m.stride.scale != Int(0) && m.extent != Int(1))
+      throw CodegenError(
+          "the stride " + to_string(m.stride.scale) + " of the thread-value layout names no axis of the tile",
+          "tv     " + to_string(tv), "(64,4):(1@0,1@1), or for a tile of one axis (64,4):(4@0,1@0)");
 }
 
 std::vector<int> coordinates(const Layout& tv, std::size_t axis) {

@@ -556,7 +556,7 @@ std::function<Program()> reordered(const char* from, const char* to, bool rows) 
     const Sym n = k.size("n", {.most = 1 << 12});
     const std::vector<Sym> shape = rows ? std::vector<Sym>{n, Sym(4)} : std::vector<Sym>{n};
     const Tensor y = k.output("y", Element::f32, shape), x = k.input("x", Element::f32, shape);
-    k.computes(y, [&](const auto& i) { return k(x, i); });
+    k.computes(y, [&](const auto& i) { return rows ? k(x, {i[0], i[1]}) : k(x, {i[0]}); });
     const Sym w = k.workgroups(0, n, 64);
     const auto tile = [&](const Tensor& t, const char* order) {
       const View plain = rows ? k.tile(t, {64, 4}, {w, 0}) : k.tile(t, {64}, {w});

@@ -1040,6 +1040,34 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
   CHECK(with_condition > 15);
 }
 
+TEST_CASE("operations of two numbers are those of two words") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  Terms t;
+  Formulas f(p, t);
+  std::mt19937_64 random(7);
+  const std::uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xffff0000, 0xfffffffe, 0xffffffff};
+  for (int n = 0; n < 2000; ++n) {
+    const auto pick = [&] {
+      return random() % 3 == 0 ? edges[random() % std::size(edges)] : static_cast<std::uint32_t>(random());
+    };
+    const std::uint32_t x = pick(), y = pick(), by = y & 31;
+    const std::pair<TermKind, std::uint32_t> all[] = {
+        {TermKind::bit_and, x & y},
+        {TermKind::bit_or, x | y},
+        {TermKind::bit_xor, x ^ y},
+        {TermKind::shift_left, x << by},
+        {TermKind::shift_right, x >> by},
+        {TermKind::shift_right_signed, static_cast<std::uint32_t>(static_cast<std::int32_t>(x) >> by)},
+        {TermKind::multiply_high_unsigned, static_cast<std::uint32_t>((std::uint64_t{x} * y) >> 32)}};
+    for (const auto& [kind, expected] : all) {
+      INFO(static_cast<int>(kind) << " of " << x << ", " << y);
+      const auto s = f.operation(kind, Sym(std::int64_t{x}), Sym(std::int64_t{y}));
+      REQUIRE((s && s->constant()));
+      CHECK(static_cast<std::uint32_t>(s->constant()->value()) == expected);
+    }
+  }
+}
+
 TEST_CASE(
     "what bits, shifts and high halves make of words that nothing is known of is one word, and no other") {
   codegen::Program p("p", codegen::Target::named("gfx942"), 64);

@@ -26,5 +26,21 @@ if (location.protocol === "file:") {
 /* Names and focus for readers without a mouse. */
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search")
+  /* The switch of light and dark is two radio buttons, whose labels are seen in turn: what is seen is a button. */
+  document.querySelectorAll("[data-md-component=palette] input").forEach(input => {
+    input.setAttribute("aria-hidden", "true")
+    input.tabIndex = -1
+  })
+  document.querySelectorAll("[data-md-component=palette] label").forEach(label => {
+    label.setAttribute("role", "button")
+    label.setAttribute("aria-label", label.title)
+    label.tabIndex = 0
+    label.addEventListener("keydown", event => {
+      if (event.key !== "Enter" && event.key !== " ") return
+      event.preventDefault()
+      label.click()
+      document.querySelector("[data-md-component=palette] label:not([hidden])")?.focus()
+    })
+  })
   setTimeout(() => document.querySelectorAll(".md-typeset__scrollwrap").forEach(table => table.tabIndex = 0), 100)
 })

@@ -190,7 +190,6 @@ private:
     const std::vector<Form> found = kernel_.forms(all);
     return known = found.empty() ? unknown : std::max(found.front().clocks, 1.0);
   }
-  /// The one of fewest clocks there.
   /// The fewest clocks that are known for a point: of a form that was chosen for another one, too.
   [[nodiscard]] double least(std::size_t point) const {
     double of_all = clocks_[own_[point]][point];
@@ -199,6 +198,7 @@ private:
     return of_all;
   }
 
+  /// The one of fewest clocks there.
   [[nodiscard]] std::size_t best_of(const std::vector<std::size_t>& forms, std::size_t point) {
     know(point, forms);
     std::size_t best = forms.front();

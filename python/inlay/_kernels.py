@@ -64,8 +64,8 @@ def _of_gpu(a):
 
 
 def _type(element, like):
-    """The type of an element in numpy, or in torch for what is like a tensor of torch."""
-    name = next(n for n, e in _ELEMENTS.items() if e == element)
+    """The type of an element, or of bytes, in numpy, or in torch for what is like a tensor of torch."""
+    name = "uint8" if element == "bytes" else next(n for n, e in _ELEMENTS.items() if e == element)
     if _is_tensor(like):
         import torch
 
@@ -222,7 +222,7 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     given = {n: _contiguous(a) for n, a in inputs.items()}
     for n in plan.order:
         if n not in given:
-            shape, element = outputs.get(n) or ((-(-plan.needed[n] // 4),), "f32")
+            shape, element = outputs.get(n) or ((plan.needed[n],), "bytes")
             given[n] = _allocate(shape, element, like, n in plan.zeros or n not in outputs)
     plan.kernel(*[given[n] for n in plan.order], **plan.sizes)
     if on_gpu:

@@ -291,12 +291,20 @@ TEST_CASE("forms: auto chooses them, few are kept, and the loss is that of the t
   for (std::size_t i = 0; i < many.at("points").size(); ++i) {
     const Json& p = many.at("points")[i];
     const std::string m = p.at("sizes")[0].dump();
-    // What stands beside the table is what `auto` chooses for these sizes alone.
+    // What stands beside the table is what `auto` chooses for these sizes alone, or a form of other sizes that is shorter there.
     const kernels::Choice alone = kernels::choose(
         *kernel, {{"arch", "gfx950"}, {"dtype", "bf16"}, {"m", m}, {"n", "256"}, {"k", "256"}});
-    CHECK(p.at("best").get<double>() == Approx(alone.clocks));
+    const double best = p.at("best").get<double>();
+    CHECK(best <= alone.clocks);
+    bool known = best == Approx(alone.clocks);
+    for (const Json* table : {&many, &one})
+      for (const Json& q : table->at("points"))
+        known = known || (q.at("sizes") == p.at("sizes") && q.at("clocks").get<double>() == Approx(best));
+    CHECK(known);
     CHECK(one.at("points")[i].at("clocks").get<double>() >= p.at("clocks").get<double>());
-    worst = std::max(worst, one.at("points")[i].at("clocks").get<double>() / alone.clocks - 1);
+    worst = std::max(
+        worst,
+        one.at("points")[i].at("clocks").get<double>() / one.at("points")[i].at("best").get<double>() - 1);
   }
   CHECK(one.at("loss").at("worst").get<double>() == Approx(worst));
 }

@@ -584,9 +584,10 @@ void add_time(CLI::App& app, Session& session) {
   c->add_option("--max-instructions", o->max_instructions,
                 "Give up after so many modelled wave instructions");
   add_time_options(*c, *o);
-  c->add_option("--against", o->against,
-                "A decoded thread trace of this launch (rocprofv3, ui_output_*): measured and modelled "
-                "clocks side by side");
+  c->add_option(
+      "--against", o->against,
+      "A thread trace of this launch (rocprofv3, ui_output_* or a folder of *.att): measured and modelled "
+      "clocks side by side");
   c->add_flag("--list-parameters", o->list, "Print the numbers of the model for --arch with their sources");
   c->add_flag("--json", o->json, "As JSON");
   c->callback([=, &session] {

@@ -157,9 +157,10 @@ void add_calibrate(CLI::App& app, Session& session) {
   c->add_option("--arch", o->arch, machine::names(" or ") + ", on the emulator");
   c->add_option("--set", o->set, "Another number for the model on the emulator: NAME=VALUE")
       ->allow_extra_args(false);
-  c->add_option("--from-att", o->traces,
-                "Decoded thread traces of rocprofv3 (ui_output_*): the numbers that they show, instead of "
-                "microbenchmarks");
+  c->add_option(
+      "--from-att", o->traces,
+      "Thread traces of rocprofv3 (ui_output_* or folders of *.att): the numbers that they show, instead of "
+      "microbenchmarks");
   c->add_option("-o,--output", o->output, "Writes all numbers, for `inlay time --parameters`");
   c->add_flag("--json", o->json, "As JSON");
   c->callback([=, &session] { session.exit = calibrate(session, *o); });

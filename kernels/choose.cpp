@@ -121,7 +121,7 @@ std::string flags_text(const Kernel& kernel, const Flags& asked, const BuildOpti
 /// The same, and how many are modelled.
 std::string asked_text(const Kernel& kernel, const Flags& asked, const ChooseOptions& o) {
   return flags_text(kernel, asked, o.build) + " " + std::to_string(o.in_full) + "+" +
-         std::to_string(o.as_close);
+         std::to_string(o.as_close) + "/" + std::to_string(o.few);
 }
 
 struct Memory {
@@ -366,7 +366,7 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   const TableRow* row = nearest(kernel.name(), fallback_of(kernel, asked, "arch"),
                                 fallback_of(kernel, asked, "dtype"), kernel.sizes(fixed));
   std::vector<Ranked> first;
-  std::size_t next = std::min(options.in_full, forms.size());
+  std::size_t next = forms.size() <= options.few ? forms.size() : std::min(options.in_full, forms.size());
   for (std::size_t more = 0;
        more < options.as_close && next < forms.size() && forms[next].clocks <= 1.1 * forms[0].clocks; ++more)
     ++next;

@@ -112,7 +112,7 @@ TEST_CASE(
     const auto k = find_kernel(kernel);
     ChooseOptions fresh;
     fresh.cache = false;
-    fresh.in_full = 3;
+    fresh.in_full = 3, fresh.few = 0;
     const Choice c = choose(*k, asked, fresh);
     REQUIRE(c.from == Choice::From::model);
     CHECK(choose(*k, asked, fresh).options == c.options);
@@ -197,12 +197,29 @@ TEST_CASE("choose: nothing to choose where everything is given or a kernel has o
   CHECK(with({{"tile", "auto"}, {"m", "3"}}, other) == Flags{{"tile", "1x1x1"}, {"m", "3"}});
 }
 
+TEST_CASE("choose: where there are few forms all are modelled, whatever their bounds say") {
+  const Directory directory;
+  const auto kernel = find_kernel("rmsnorm");
+  const Flags asked = {{"arch", "gfx942"}, {"dtype", "bf16"}, {"m", "200"}, {"n", "4096"}};
+  ChooseOptions how;
+  how.cache = false;
+  const std::vector<Form> forms = kernel->forms(asked);
+  REQUIRE(forms.size() <= how.few);
+  const Choice all = choose(*kernel, asked, how);
+  CHECK(all.modelled == forms.size());
+  how.few = forms.size() - 1;
+  CHECK(choose(*kernel, asked, how).modelled < forms.size());
+  how.few = 0, how.in_full = forms.size(),
+  how.as_close = 0; // one after the other, in the order of the bounds
+  CHECK(choose(*kernel, asked, how).options == all.options);
+}
+
 TEST_CASE("choose: the directory and memory have what was chosen; a damaged entry is none") {
   const Directory directory;
   const auto kernel = find_kernel("softmax");
   const Flags asked = {{"m", "100"}, {"n", "512"}};
   ChooseOptions how;
-  how.in_full = 2;
+  how.in_full = 2, how.few = 0;
   const Choice first = choose(*kernel, asked, how);
   REQUIRE(first.from == Choice::From::model);
   CHECK(choose(*kernel, asked, how).from == Choice::From::memory);
@@ -356,8 +373,10 @@ std::set<std::pair<std::string, Flags>> choosable() {
               }
               try {
                 const std::vector<Form> forms = kernel->forms(asked);
-                for (std::size_t i = 0;
-                     i < std::min(forms.size(), ChooseOptions{}.in_full + ChooseOptions{}.as_close); ++i) {
+                const ChooseOptions usual;
+                const std::size_t modelled =
+                    forms.size() <= usual.few ? usual.few : usual.in_full + usual.as_close;
+                for (std::size_t i = 0; i < std::min(forms.size(), modelled); ++i) {
                   Flags flags = forms[i].options;
                   flags["arch"] = arch;
                   if (!type.empty()) flags["dtype"] = type;

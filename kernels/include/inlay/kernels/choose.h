@@ -44,6 +44,7 @@ struct Choice {
 struct ChooseOptions {
   std::size_t in_full = 4;  ///< of the ranking, modelled
   std::size_t as_close = 2; ///< and so many more, where their bound is at most 1.1 times the first one's
+  std::size_t few = 12;     ///< forms, or fewer, are all modelled: those of rows take a tenth of a second
   unsigned processes = 1;   ///< that model side by side
   bool cache = true;
   BuildOptions build;

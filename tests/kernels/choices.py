@@ -4,11 +4,11 @@
   choices.py INLAY --journal FILE [--only tuned|chosen] [--sample N] [--most N] [--within W]
   choices.py INLAY --journal FILE --sample 0 --write docs/choosing.md --table kernels/tables/forms.tsv
 
-For each shape that the journal has not yet, the cheapest first: what `inlay build KERNEL --m .. --json` chooses, and what `inlay tune` finds among
-the first N (--most) forms within W (--within) times the best bound. A line of the journal is one of the two for one shape, so that it can be interrupted,
-and made in parts. --write: the table of the page, from what the journal has of both. --table: the best form of each shape, a row
-a shape. Rows of shapes that the journal does not have stay as they are. A choice knows the table that its library was built with; what would have been
-chosen without it follows from the ranking of what was tuned, and is a column of its own.
+For each shape that the journal has not yet, the cheapest first: what `inlay tune` finds among the first N (--most) forms within W (--within) times the best
+bound, and what `inlay build KERNEL --m .. --json` chooses. A line of the journal is one of the two for one shape, so that it can be interrupted,
+and made in parts. --table: the best form of each shape, a row a shape. --write: the table of the page. A choice knows the table that its library was built
+with, and so the best form of these shapes: the page has what is chosen without it, which follows from what was tuned where no choice was made, and of the choices their
+time. Rows of shapes that the journal does not have stay as they are.
 
 Shapes are sizes of linear layers of models that people run, without anything else of the tables that they stand in:
   ROCm/aiter c786c7a42235d8e98d39f8cdd6b20e8e1b9a5dcf, aiter/configs/a8w8_gemm_model_config/ (Llama-3.1-70B-Instruct-TP8.csv,
@@ -83,21 +83,23 @@ def chosen(inlay, case):
         told, seconds = run(inlay, ["build"] + options(case) + ["--json", "-o", folder])
     if "choice" not in told:  # one form
         return {"clocks": 0, "options": {}, "seconds": seconds}
-    return {"clocks": told["choice"]["clocks"], "options": told["choice"]["options"], "seconds": seconds}
+    # Forms of the table that the ranking would not have modelled have no bound.
+    first = [c for c in told["choice"]["ranking"] if c.get("clocks") and c["bound"] > 0]
+    best = min(first, key=lambda c: c["clocks"])
+    return {"clocks": told["choice"]["clocks"], "options": told["choice"]["options"], "alone": [best["clocks"], best["options"]], "seconds": seconds}
 
 
 def tuned(inlay, case, most, within):
     told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", str(within), "--most", str(most), "--processes", "1"])
     best = min(told["candidates"], key=lambda c: c["clocks"])
     # Among equals the longest first: no choice is said to be better than it is.
-    ranked = sorted(([c["bound"], c["clocks"]] for c in told["candidates"]), key=lambda c: (c[0], -c[1]))
+    ranked = sorted(([c["bound"], c["clocks"], c["options"]] for c in told["candidates"]), key=lambda c: (c[0], -c[1]))
     return {"clocks": best["clocks"], "options": best["options"], "forms": len(ranked), "seconds": seconds, "of": len(ranked) + told["pruned"], "ranked": ranked}
 
 
 def alone(ranked):
-    """The clocks of what `auto` chooses without a table: among the first four of the ranking, and two more that are as close."""
-    more = [clocks for bound, clocks in ranked[4:6] if bound <= 1.1 * ranked[0][0]]
-    return min([clocks for _, clocks in ranked[:4]] + more)
+    """Clocks and options of what `auto` chooses without a table, by the ranking of what was tuned: among the first four, and two more that are as close."""
+    return min((c[1:] for c in ranked[:4] + [c for c in ranked[4:6] if c[0] <= 1.1 * ranked[0][0]]), key=lambda c: c[0])
 
 
 def read(journal):
@@ -113,7 +115,7 @@ def read(journal):
 
 def collect(inlay, journal, only, sample, most, within):
     for case in shapes()[:sample]:
-        for what, ask in (("chosen", chosen), ("tuned", lambda *of: tuned(*of, most, within))):
+        for what, ask in (("tuned", lambda *of: tuned(*of, most, within)), ("chosen", chosen)):
             if (only and what != only) or (case, what) in read(journal):
                 continue
             one = {"case": case, "what": what, **ask(inlay, case)}
@@ -124,32 +126,29 @@ def collect(inlay, journal, only, sample, most, within):
 
 def write(journal, page):
     found = read(journal)
-    rows, losses, unaided = [], [], []
+    rows, losses = [], []
     with open(page, encoding="utf-8") as f:
         before = f.read()
     begin, end = before.index("<!-- choices -->"), before.index("<!-- choices end -->")
     old = {tuple(c.strip() for c in line.split("|")[1:3]): line for line in before[begin:end].split("\n") if line.startswith("| ")}
     for case in shapes():
         choice, tuning = found.get((case, "chosen")), found.get((case, "tuned"))
-        if not choice or not tuning or not choice["options"]:
+        if not tuning:
             stays = old.get((" ".join(x for x in case[:3] if x), "x".join(map(str, case[3]))))
             if stays:
                 rows.append(stays)
                 losses.append(float(stays.split("|")[5].split("%")[0]))
             continue
-        least = min(tuning["clocks"], choice["clocks"])
-        by_bounds = 100 * (alone(tuning["ranked"]) / least - 1)
-        unaided.append(by_bounds)
-        losses.append(100 * (choice["clocks"] / least - 1))
-        shown = ("tile", "waves", "direct-to-lds", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")
-        form = " ".join(f"{k}={v}" for k, v in sorted(choice["options"].items()) if k in shown and v not in ("0", "no"))
-        rows.append(f"| {' '.join(x for x in case[:3] if x)} | {'x'.join(map(str, case[3]))} | {choice['clocks']:.0f} | {least:.0f} | "
-                    f"{losses[-1]:.1f} % | {by_bounds:.1f} % | {tuning['forms']} of {tuning['of']} | {choice['seconds']:.1f} | {tuning['seconds']:.1f} | {form} |")
-    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | without a table | forms tried | s to choose and build | s to tune | chosen |",
-            "|---|---|--:|--:|--:|--:|--:|--:|--:|---|"] + rows
+        clocks, options_of = choice["alone"] if choice and "alone" in choice else alone(tuning["ranked"])
+        least = min([tuning["clocks"]] + ([choice["clocks"]] if choice and choice["options"] else []))
+        losses.append(100 * (clocks / least - 1))
+        shown = ("tile", "waves", "direct-to-lds", "direct-to-vgpr", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")
+        form = " ".join(f"{k}={v}" for k, v in sorted(options_of.items()) if k in shown and v not in ("0", "no", "none"))
+        rows.append(f"| {' '.join(x for x in case[:3] if x)} | {'x'.join(map(str, case[3]))} | {clocks:.0f} | {least:.0f} | "
+                    f"{losses[-1]:.1f} % | {tuning['forms']} of {tuning['of']} | {round(choice['seconds'], 1) if choice and choice['seconds'] else '-'} | {tuning['seconds']:.1f} | {form} |")
+    text = ["| kernel | sizes | clocks of the choice | fewest found | loss | forms tried | s to choose and build | s to tune | chosen |",
+            "|---|---|--:|--:|--:|--:|--:|--:|---|"] + rows
     tail = f"\n{len(losses)} shapes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; {sum(x > 3 for x in losses)} above 3 %."
-    if unaided:
-        tail += f" Without a table: median {statistics.median(unaided):.1f} %, largest {max(unaided):.1f} %; {sum(x > 3 for x in unaided)} of {len(unaided)} above 3 %."
     print(tail)
     with open(page, "w", encoding="utf-8") as f:
         f.write(before[:begin] + "<!-- choices -->\n\n" + "\n".join(text) + "\n" + tail + "\n\n" + before[end:])

@@ -97,8 +97,12 @@ def tuned(inlay, case, most, within):
     return {"clocks": best["clocks"], "options": best["options"], "forms": len(ranked), "seconds": seconds, "of": len(ranked) + told["pruned"], "ranked": ranked}
 
 
-def alone(ranked):
-    """Clocks and options of what `auto` chooses without a table, by the ranking of what was tuned: among the first four, and two more that are as close."""
+def alone(tuning):
+    """Clocks and options of what `auto` chooses without a table, by the ranking of what was tuned: among the first four, and two more that are as close;
+    of at most twelve forms among all (ChooseOptions)."""
+    ranked = tuning["ranked"]
+    if tuning["of"] <= 12:
+        return min((c[1:] for c in ranked), key=lambda c: c[0])
     return min((c[1:] for c in ranked[:4] + [c for c in ranked[4:6] if c[0] <= 1.1 * ranked[0][0]]), key=lambda c: c[0])
 
 
@@ -139,7 +143,7 @@ def write(journal, page):
                 rows.append(stays)
                 losses.append(float(stays.split("|")[5].split("%")[0]))
             continue
-        clocks, options_of = choice["alone"] if choice and "alone" in choice else alone(tuning["ranked"])
+        clocks, options_of = choice["alone"] if choice and "alone" in choice else alone(tuning)
         least = min([tuning["clocks"]] + ([choice["clocks"]] if choice and choice["options"] else []))
         losses.append(100 * (clocks / least - 1))
         shown = ("tile", "waves", "direct-to-lds", "direct-to-vgpr", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")

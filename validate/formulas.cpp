@@ -864,7 +864,7 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
   auto a = get(x);
   const auto b = get(y);
   if (!a && b && !is_signed && as_signed(*b)) { // b is not negative
-    if (const auto s = signed_number(x)) { // as unsigned, what is negative is 2^31 at least
+    if (const auto s = signed_number(x)) {      // as unsigned, what is negative is 2^31 at least
       missing_ = kept;
       const Sym inside = *b - *s - Sym(1);
       if (value) {

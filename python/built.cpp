@@ -89,9 +89,10 @@ std::vector<std::int64_t> sizes_of(const Built& b, const std::map<std::string, s
                                           said.empty() ? "none" : said, names.empty() ? "none" : names));
 }
 
-/// What the buffers hold after one launch; nothing for those that are no output.
+/// What the buffers hold after one launch; nothing for those that are no output. Errors: std::runtime_error, where one of so many
+/// launches under stress leaves other bits.
 py::list run(const Built& b, const std::vector<py::bytes>& buffers,
-             const std::map<std::string, std::int64_t>& given, const std::string& checks) {
+             const std::map<std::string, std::int64_t>& given, const std::string& checks, unsigned stress) {
   std::vector<kernels::Bytes> data;
   for (const py::bytes& x : buffers) {
     const auto text = static_cast<std::string_view>(x);
@@ -104,8 +105,29 @@ py::list run(const Built& b, const std::vector<py::bytes>& buffers,
     const py::gil_scoped_release release;
     runtime::EmulatorOptions options;
     options.checks = runtime::Checks::parse(checks);
-    const auto device = kernels::open_device("emulator", b.artifact.arch, options);
-    after = kernels::run(*device, b.artifact, data, sizes);
+    const auto launched = [&] {
+      return kernels::run(*kernels::open_device("emulator", b.artifact.arch, options), b.artifact, data,
+                          sizes);
+    };
+    after = launched();
+    options.stress = true;
+    for (unsigned seed = 1; seed <= stress; ++seed) {
+      options.seed = seed;
+      std::vector<kernels::Bytes> again;
+      try {
+        again = launched();
+      } catch (const std::exception& e) {
+        throw std::runtime_error(fmt::format("under stress, seed {}: {}", seed, e.what()));
+      }
+      const auto& names = b.artifact.contract.buffers;
+      for (std::size_t i = 0; i < after.size(); ++i)
+        if (const auto at = std::mismatch(after[i].begin(), after[i].end(), again[i].begin());
+            at.first != after[i].end())
+          throw std::runtime_error(
+              fmt::format("{}: byte {} of {} is {:#04x} in a plain run and {:#04x} under stress, seed {}",
+                          b.artifact.kernel, at.first - after[i].begin(), names[i % names.size()].name,
+                          std::to_integer<int>(*at.first), std::to_integer<int>(*at.second), seed));
+    }
   }
   py::list out;
   for (std::size_t i = 0; i < after.size(); ++i) { // of several devices, those of the first come first

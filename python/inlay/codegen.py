@@ -53,13 +53,15 @@ def _sets(manifest, buffers):
     return devices, sets
 
 
-def _run(self, *buffers, check="bounds,uninit,races", **sizes):
+def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
 
     Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
     that is no peer's; their ranks are given by themselves.
-    Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program.
+    `stress`: so many launches more, each in another order of waves and workgroups and with memory as late as hardware may have it, and the same bits.
+    Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program; for other
+    bits under stress, and then nothing is written.
     """
     import numpy
 
@@ -86,7 +88,7 @@ def _run(self, *buffers, check="bounds,uninit,races", **sizes):
         sizes[manifest["rank"]] = 0
     of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
     try:
-        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, check)
+        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, check, int(stress))
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
     for k, (_, arrays) in enumerate(sets):

@@ -135,6 +135,22 @@ class Guide(unittest.TestCase):
         with self.assertRaises(KeyError):
             orders["fast"]
 
+    def test_under_stress(self):
+        k = Program("adds", "gfx942", 256)
+        t, p = k.size("tokens", most=1000), k.size("rows", most=1000, multiple=256)
+        y, x, ids = k.output("y", "f32", [t]), k.input("x", "f32", [p]), k.input("ids", "i32", [p])
+        k.scatters(y, ids, lambda i: x[i])
+        w, tv = k.workgroups(0, p, 256), line_tv(256, 1, 256)
+        k.add(k.load(k.tile(x, [256], [w]), tv, 1), k.tile(y, [256], [0]).through(0, k.load(k.tile(ids, [256], [w]), tv, 1)))
+        adds, rng = k.build(), numpy.random.default_rng(1)
+        data = (rng.standard_normal(512) * 10.0 ** (numpy.arange(512) % 7)).astype("f4")
+        out, one = numpy.zeros(3, "f4"), numpy.zeros(512, "i4")  # all to one element: the order of the waves tells
+        with self.assertRaisesRegex(inlay.CommandError, r"adds: byte \d+ of y is 0x\w\w in a plain run and 0x\w\w under stress, seed \d"):
+            adds.run(out, data, one, tokens=3, rows=512, stress=5)
+        self.assertFalse(out.any())  # nothing was written
+        adds.run(out, numpy.ones(512, "f4"), one, tokens=3, rows=512, stress=2)  # exact in any order
+        self.assertEqual(out.tolist(), [512, 0, 0])
+
     def test_they_have_as_many_lines_as_in_cpp(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
         for python, cpp, region in (("mfma_gemm.py", "07_mfma_gemm.cpp", "mfma gemm"), ("row_softmax.py", "06_row_softmax.cpp", "row softmax"),

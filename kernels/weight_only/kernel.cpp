@@ -17,15 +17,18 @@ struct Asked : WeightOnlySpec {
 };
 using Read = Reads<Asked>;
 
+/// Whether LDS has room for two stages of the operands of such a tile.
+bool has_room(const Asked& asked, int rows, int columns) {
+  return 2 * (rows + columns) * asked.group * codegen::bits(asked.type) / 8 <=
+         codegen::Target::named(asked.arch).lds_bytes;
+}
+
 /// A tile's rows or columns: 128, or 64 where LDS has no room for two stages, where nobody says otherwise.
 Read tile(int Asked::*member) {
   return {"0 to 512", [=](Asked& asked, const std::string& text) -> std::string {
             const auto value = number_in(text, 0, 512);
             if (!value) return "is not a number from 0 to 512";
-            const int stages = 2 * (128 + 128) * asked.group * codegen::bits(asked.type) / 8;
-            asked.*member = *value > 0 ? static_cast<int>(*value)
-                            : stages <= codegen::Target::named(asked.arch).lds_bytes ? 128
-                                                                                     : 64;
+            asked.*member = *value > 0 ? static_cast<int>(*value) : has_room(asked, 128, 128) ? 128 : 64;
             return {};
           }};
 }
@@ -99,6 +102,8 @@ std::unique_ptr<Kernel> weight_only_gemm_kernel() {
            throw std::invalid_argument("no form takes these sizes");
          if (asked.tile_m * asked.tile_n >= 256 * 256)
            throw std::invalid_argument("its sums take all registers of a lane");
+         if (!has_room(asked, asked.tile_m, asked.tile_n))
+           throw std::invalid_argument("LDS has no room for two stages of its tiles");
          // Products of 16 bits; what comes to LDS and goes through registers besides, of weights more than twice as much: they are
          // widened. Neither hides the other's clocks, nor do two workgroups. At least memory's latency.
          const double rate = products_per_clock(asked.arch, machine::Operand::f16), rows = asked.tile_m,

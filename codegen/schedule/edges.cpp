@@ -149,6 +149,8 @@ std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& regi
 std::optional<Edge> violated(const std::vector<Edge>& edges, const LoopSchedule& schedule) {
   const std::map<int, Place> places = places_of(schedule);
   for (const Edge& e : edges) {
+    if (!places.contains(e.from) || !places.contains(e.to))
+      return e; // an order that leaves something out keeps nothing
     const Place &from = places.at(e.from), &to = places.at(e.to);
     if (std::tuple(-from.ahead, from.slot) >= std::tuple(e.distance - to.ahead, to.slot) &&
         !(e.from == e.to && e.distance > 0))

@@ -102,7 +102,6 @@ std::vector<std::pair<std::string, std::string>> aiter_files(const Manifest& m,
     throw std::invalid_argument(fmt::format("{}: its code object does not say which arguments it takes\n  "
                                             "hint   a code object as `inlay build` writes it",
                                             m.kernel));
-  m.check_code(code);
   if (m.devices > 1)
     throw std::invalid_argument(
         fmt::format("{}: a launch of {} devices is no row of AITER's tables\n  hint   inlay bundle -o FILE",

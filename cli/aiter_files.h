@@ -11,8 +11,8 @@
 
 namespace inlay::cli {
 
-/// Name and contents of `hsa/gfx942/gemm/gemm.co`, `.csv` and `.h`. `code` is the manifest's code object. Errors: std::invalid_argument
-/// when the arguments of code and manifest are not the same.
+/// Name and contents of `hsa/gfx942/gemm/gemm.co`, `.csv` and `.h`. `code` is the manifest's code object. Requires:
+/// `manifest.check_code(code)`. Errors: std::invalid_argument for a code object without metadata, and for a launch of several devices.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>
 aiter_files(const launch::Manifest& manifest, const std::vector<std::uint8_t>& code);
 

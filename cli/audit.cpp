@@ -228,9 +228,12 @@ private:
     std::optional<double> out;
     try {
       if (launch_.takes(of.kernel, values)) {
-        const auto object = objects_.try_emplace(
-            of.kernel, read_code_object(session_, files_.at(of.kernel).string(), of.arch));
-        const runtime::CodeObject& code = object.first->second;
+        auto object = objects_.find(of.kernel);
+        if (object == objects_.end())
+          object =
+              objects_.emplace(of.kernel, read_code_object(session_, files_.at(of.kernel).string(), of.arch))
+                  .first;
+        const runtime::CodeObject& code = object->second;
         AuditLaunch::Launch launch = launch_.of(of.kernel, values);
         TimeOptions quick;
         quick.quick = true;

@@ -1,6 +1,7 @@
 #include "code_page.h"
 
 #include <fmt/format.h>
+#include <inlay/algebra/render/escape.h>
 #include <set>
 
 namespace inlay::cli {
@@ -92,20 +93,6 @@ for (const kind of kinds) kind.addEventListener('change', shown);
 shown();
 )js";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-    case '&': out += "&amp;"; break;
-    case '<': out += "&lt;"; break;
-    case '>': out += "&gt;"; break;
-    case '"': out += "&quot;"; break;
-    default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string place(std::size_t part, std::uint64_t address) { return fmt::format("k{}-{:x}", part, address); }
 
 /// `v4 v5 s0`: each register that the instruction names, by itself.
@@ -131,14 +118,14 @@ void append_code(std::string& out, std::size_t number, const CodePart& part) {
   out += fmt::format("<div class=\"code\" tabindex=\"0\" role=\"region\" aria-label=\"instructions of {}\">"
                      "<table><thead><tr><th scope=\"col\">address</th><th scope=\"col\">kind</th><th "
                      "scope=\"col\">instruction</th></tr></thead><tbody>\n",
-                     escaped(r.name));
+                     escape_xml(r.name));
   for (const auto& i : r.program.instructions) {
     if (const std::string before = part.source ? part.source(i) : ""; !before.empty())
       out += "<tr class=\"source\"><td></td><td></td><td>" +
-             escaped(before.substr(0, before.find_last_not_of('\n') + 1)) + "</td></tr>\n";
+             escape_xml(before.substr(0, before.find_last_not_of('\n') + 1)) + "</td></tr>\n";
     const isa::Kind kind = isa::kind_of(i);
     const bool in_loop = hot.contains(i.address);
-    std::string text = escaped(i.text);
+    std::string text = escape_xml(i.text);
     if (i.branch_target && known.contains(*i.branch_target))
       text += fmt::format("  <a href=\"#{}\" tabindex=\"-1\">to {:x}</a>", place(number, *i.branch_target),
                           *i.branch_target);
@@ -160,8 +147,8 @@ std::string code_page(const std::string& title, const std::string& introduction,
   for (const CodePart& p : parts)
     for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += p.report->counts[k];
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                    escaped(title) + "</title>\n<style>" + style + "</style></head><body>\n<header><h1>" +
-                    escaped(title) + "</h1>\n<fieldset><legend>show</legend>";
+                    escape_xml(title) + "</title>\n<style>" + style + "</style></head><body>\n<header><h1>" +
+                    escape_xml(title) + "</h1>\n<fieldset><legend>show</legend>";
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const auto kind = static_cast<isa::Kind>(k);
     if (counts[k] > 0)
@@ -172,12 +159,13 @@ std::string code_page(const std::string& title, const std::string& introduction,
          "<span>/ to find, arrows from row to row, Enter follows a branch, h: the hot loop</span>"
          "<div id=\"about\" role=\"status\"></div></header>\n<main>\n";
   if (!introduction.empty())
-    out += "<pre tabindex=\"0\" role=\"region\" aria-label=\"report\">" + escaped(introduction) + "</pre>\n";
+    out +=
+        "<pre tabindex=\"0\" role=\"region\" aria-label=\"report\">" + escape_xml(introduction) + "</pre>\n";
   for (std::size_t n = 0; n < parts.size(); ++n) {
-    out += "<section><h2>" + escaped(parts[n].report->name) + "</h2>\n";
+    out += "<section><h2>" + escape_xml(parts[n].report->name) + "</h2>\n";
     if (!parts[n].text.empty())
       out += fmt::format("<pre tabindex=\"0\" role=\"region\" aria-label=\"report of {}\">{}</pre>\n",
-                         escaped(parts[n].report->name), escaped(parts[n].text));
+                         escape_xml(parts[n].report->name), escape_xml(parts[n].text));
     append_code(out, n, parts[n]);
     out += "</section>\n";
   }

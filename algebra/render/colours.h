@@ -66,19 +66,4 @@ inline constexpr Colour blank = {255, 255, 255, 231};
   return least;
 }
 
-/// Text inside XML or HTML, attributes included.
-[[nodiscard]] inline std::string escape_xml(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-    case '<': safe += "&lt;"; break;
-    case '>': safe += "&gt;"; break;
-    case '&': safe += "&amp;"; break;
-    case '"': safe += "&quot;"; break;
-    default: safe += c;
-    }
-  }
-  return safe;
-}
-
 } // namespace inlay::detail

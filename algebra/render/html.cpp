@@ -1,5 +1,6 @@
 #include "colours.h"
 
+#include <inlay/algebra/render/escape.h>
 #include <inlay/algebra/render/html.h>
 
 #include <algorithm>
@@ -102,7 +103,7 @@ td:focus{opacity:1;outline:3px solid var(--mark);outline-offset:-3px}
 )css";
 
 std::string attribute(const char* name, std::string_view value) {
-  return value.empty() ? "" : std::string(" data-") + name + "=\"" + detail::escape_xml(value) + "\"";
+  return value.empty() ? "" : std::string(" data-") + name + "=\"" + escape_xml(value) + "\"";
 }
 
 std::string keys_of(const Cell& cell, Palette palette) {
@@ -113,13 +114,12 @@ std::string keys_of(const Cell& cell, Palette palette) {
 }
 
 void append_panel(std::string& out, const Panel& panel) {
-  if (!panel.title.empty()) out += "<h3>" + detail::escape_xml(panel.title) + "</h3>\n";
+  if (!panel.title.empty()) out += "<h3>" + escape_xml(panel.title) + "</h3>\n";
   out += "<table><thead><tr><th></th>";
-  for (const std::string& label : panel.column_labels) out += "<th>" + detail::escape_xml(label) + "</th>";
+  for (const std::string& label : panel.column_labels) out += "<th>" + escape_xml(label) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (std::size_t row = 0; row < panel.rows; ++row) {
-    out +=
-        "<tr><th>" + detail::escape_xml(row < panel.row_labels.size() ? panel.row_labels[row] : "") + "</th>";
+    out += "<tr><th>" + escape_xml(row < panel.row_labels.size() ? panel.row_labels[row] : "") + "</th>";
     for (std::size_t column = 0; column < panel.columns; ++column) {
       const Cell& cell = panel.at(row, column);
       const detail::Colour& colour = detail::colour_of(panel.palette, cell.colour);
@@ -137,7 +137,7 @@ void append_panel(std::string& out, const Panel& panel) {
              (detail::is_dark(colour) ? ";color:#fff" : "") + borders + "\"" + attribute("l", cell.label) +
              attribute("v", cell.value) + attribute("i", cell.index) + attribute("c", cell.coordinate) +
              attribute("k", keys_of(cell, panel.palette)) + attribute("n", cell.note) + ">" +
-             detail::escape_xml(cell.label) + "</td>";
+             escape_xml(cell.label) + "</td>";
     }
     out += "</tr>\n";
   }
@@ -148,7 +148,7 @@ void append_panel(std::string& out, const Panel& panel) {
 
 std::string render_html(const std::vector<Picture>& pictures, std::string_view title) {
   check_drawable("as HTML", cell_count(pictures), max_picture_cells);
-  const std::string heading = detail::escape_xml(title);
+  const std::string heading = escape_xml(title);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + heading +
                     "</title>\n<style>" + style + "</style></head><body>\n<header><h1>" + heading +
                     "</h1>\n<fieldset><legend>cells show</legend>";
@@ -168,7 +168,7 @@ std::string render_html(const std::vector<Picture>& pictures, std::string_view t
     out += (picture.place ? "<section style=\"grid-area:" + std::to_string(picture.place->first + 1) + "/" +
                                 std::to_string(picture.place->second + 1) + "\"><h2>"
                           : std::string("<section><h2>")) +
-           detail::escape_xml(picture.title) + "</h2><p>" + detail::escape_xml(picture.caption) + "</p>\n";
+           escape_xml(picture.title) + "</h2><p>" + escape_xml(picture.caption) + "</p>\n";
     for (const Panel& panel : picture.panels) append_panel(out, panel);
     out += "</section>\n";
   }

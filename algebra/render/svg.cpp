@@ -1,5 +1,6 @@
 #include "colours.h"
 
+#include <inlay/algebra/render/escape.h>
 #include <inlay/algebra/render/svg.h>
 
 namespace inlay {
@@ -65,8 +66,8 @@ std::string at(const char* x, std::size_t left, const char* y, std::size_t top) 
   return std::string(" ") + x + "=\"" + std::to_string(left) + "\" " + y + "=\"" + std::to_string(top) + "\"";
 }
 std::string text(const char* kind, std::size_t left, std::size_t top, std::string_view words) {
-  return std::string("<text class=\"") + kind + "\"" + at("x", left, "y", top) + ">" +
-         detail::escape_xml(words) + "</text>\n";
+  return std::string("<text class=\"") + kind + "\"" + at("x", left, "y", top) + ">" + escape_xml(words) +
+         "</text>\n";
 }
 
 std::string tool_tip(const Cell& cell) {
@@ -118,7 +119,7 @@ void append_panel(std::string& out, const Panel& panel, std::size_t left, std::s
       const std::size_t x = left + margin + column * width;
       const std::string tip = tool_tip(cell);
       out += "<g>";
-      if (!tip.empty()) out += "<title>" + detail::escape_xml(tip) + "</title>";
+      if (!tip.empty()) out += "<title>" + escape_xml(tip) + "</title>";
       out += "<rect" + at("x", x, "y", y) + at("width", width, "height", height) + " fill=\"" +
              detail::hex(colour) + "\"/>";
       const std::string kind = detail::is_dark(colour) ? "w" : "c";
@@ -128,7 +129,7 @@ void append_panel(std::string& out, const Panel& panel, std::size_t left, std::s
         if (!second.empty()) out += text((kind + " s").c_str(), x + width / 2, y + 22, second);
       } else if (!cell.label.empty()) {
         out += "<text class=\"" + kind + "\"" + at("x", x + width / 2, "y", y + 16) + ">" +
-               detail::escape_xml(cell.label) + "</text>";
+               escape_xml(cell.label) + "</text>";
       }
       out += "</g>\n";
     }

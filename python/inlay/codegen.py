@@ -59,7 +59,7 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
     that is no peer's; their ranks are given by themselves.
-    `stress`: so many launches more, each in another order of waves and workgroups and with memory as late as hardware may have it, and the same bits.
+    `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
     Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program; for other
     bits under stress, and then nothing is written.
     """

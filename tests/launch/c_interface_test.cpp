@@ -260,7 +260,7 @@ TEST_CASE("C interface: a manifest whose arguments are not the code object's is 
                                   list + "\n  code      ptr a, ptr b, 4 bytes n\n"));
   };
   Manifest m = right;
-  m.arguments.pop_back(); // the last one: HIP would read a value behind the end of those that were given
+  m.arguments.pop_back(); // the last one: HIP would read a value past the end of those that were given
   refused(m, "ptr a, ptr b");
   m.arguments.clear();
   refused(m, "none");

@@ -38,7 +38,7 @@ void Trees::one(const Inst& i) {
       Key key = {fold, static_cast<std::int64_t>(i.monoid)};
       std::vector<Value> of;
       for (const Reg& r : i.uses) of.push_back(at(r, t)), key.push_back(of.back().id);
-      return make(i, std::move(key), of);
+      return make(i, key, of);
     });
     break;
   case InstKind::fold_lanes: {
@@ -171,7 +171,7 @@ void Trees::load_from(const Inst& i) {
       r = r == no_row ? v.row : several;
     }
     if (r == several) all.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
-    return Value{intern(std::move(key), all, exact), r};
+    return Value{intern(key, all, exact), r};
   });
 }
 
@@ -284,7 +284,7 @@ void Trees::multiply(const Inst& i) {
         Key key = {list};
         bool whole = true;
         for (const Value& v : of) key.push_back(v.id), whole = whole && node(v.id).exact;
-        of_row[side].push_back(make(i, std::move(key), of, {}, whole));
+        of_row[side].push_back(make(i, key, of, {}, whole));
       }
     }
     for (int l = 0; l < lanes_; ++l)
@@ -331,7 +331,7 @@ void Trees::apply(const Inst& i) {
         key.push_back(thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]]);
       key.push_back(-3);
       for (const Value& v : of) key.push_back(v.id);
-      before.push_back(make(i, std::move(key), of, own));
+      before.push_back(make(i, key, of, own));
     }
     for (std::size_t e = 0; e < n; ++e) put(i.def, t, static_cast<int>(e), before[e]);
   }
@@ -359,14 +359,15 @@ void Trees::store_to(const Inst& i) {
   const bool for_all = std::any_of(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
   const auto drawn = std::find_if(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
   if (for_all) s.drawn = &i;
-  s.ways.emplace(path_.begin(), for_all ? path_.begin() + (drawn - guards_.begin() + 1) : path_.end());
+  s.ways.emplace(
+      path_.span().first(for_all ? static_cast<std::size_t>(drawn - guards_.begin()) + 1 : path_.size()));
   for (int th = 0; th < p_.threads(); ++th) {
     if (!runs(i, th) || !i.access.acts(th)) continue;
     for (std::size_t e = 0; e < count; ++e) {
       const std::size_t slot = static_cast<std::size_t>(th) * count + e;
       const Value v = at(i.uses[0], th, static_cast<int>(e));
       const Node& n = node(v.id);
-      Causes here = n.causes;
+      Causes here = *n.causes;
       if (n.exact && is_integer(t.element)) // what the specification says, in any order
         for (std::size_t c = 0; c < causes.size(); ++c)
           if (causes[c].what != Cause::What::rows && causes[c].what != Cause::What::unknown &&

@@ -30,19 +30,49 @@ std::size_t Trees::cause(Cause c) {
   return causes.size() - 1;
 }
 
-int Trees::intern(Key key, const Causes& own, bool exact) {
-  const std::size_t length = key.size();
-  key.push_back(sets_.try_emplace(own, static_cast<int>(sets_.size())).first->second);
-  key.push_back(exact ? 1 : 0);
-  const auto [at, fresh] = ids_.try_emplace(std::move(key), static_cast<int>(nodes_.size()));
-  if (fresh) nodes_.push_back({std::span(at->first).first(length), own, exact});
-  return at->second;
+int Nodes::add(std::span<const std::int64_t> key, const Causes& causes, bool exact) {
+  if (!last_ || *last_ != causes) last_ = &*sets_.insert(causes).first;
+  std::uint64_t h = reinterpret_cast<std::uintptr_t>(last_) ^ (exact ? 1U : 0U);
+  for (const std::int64_t x : key) h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+  if (2 * nodes_.size() >= table_.size()) grow();
+  std::size_t at = h & (table_.size() - 1);
+  for (; table_[at] >= 0; at = (at + 1) & (table_.size() - 1)) {
+    const auto id = static_cast<std::size_t>(table_[at]);
+    const Node& n = nodes_[id];
+    if (hashes_[id] == h && n.causes == last_ && n.exact == exact && std::ranges::equal(n.key, key))
+      return table_[at];
+  }
+  nodes_.push_back({keep(key), last_, exact});
+  hashes_.push_back(h);
+  return table_[at] = static_cast<int>(nodes_.size()) - 1;
 }
 
-int Trees::intern(Key key, std::size_t own) {
+std::span<const std::int64_t> Nodes::keep(std::span<const std::int64_t> key) {
+  constexpr std::size_t block = 1U << 14;
+  if (free_ < key.size()) {
+    free_ = std::max(block, key.size());
+    blocks_.push_back(std::make_unique_for_overwrite<std::int64_t[]>(free_));
+  }
+  // A block is filled from its end.
+  std::int64_t* const to = blocks_.back().get() + (free_ - key.size());
+  std::ranges::copy(key, to);
+  free_ -= key.size();
+  return {to, key.size()};
+}
+
+void Nodes::grow() {
+  table_.assign(2 * table_.size(), -1);
+  for (std::size_t n = 0; n < hashes_.size(); ++n) {
+    std::size_t at = hashes_[n] & (table_.size() - 1);
+    while (table_[at] >= 0) at = (at + 1) & (table_.size() - 1);
+    table_[at] = static_cast<int>(n);
+  }
+}
+
+int Trees::intern(const Key& key, std::size_t own) {
   Causes c;
   c.set(own);
-  return intern(std::move(key), c);
+  return intern(key, c);
 }
 
 void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
@@ -72,7 +102,7 @@ Causes Trees::of_formula(Sym s, Cause::What of_size, const Inst& i, const std::s
   return out;
 }
 
-Value Trees::make(const Inst& i, Key key, std::span<const Value> of, Causes own, bool exact) {
+Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, Causes own, bool exact) {
   int row = no_row;
   Causes all = own;
   for (const Value& v : of) {
@@ -86,9 +116,11 @@ Value Trees::make(const Inst& i, Key key, std::span<const Value> of, Causes own,
   if (begins) {
     const std::size_t c = cause({Cause::What::rows, 0, i.op, i.where, "values of several rows meet"});
     all.set(c);
-    key.insert(key.begin(), {mixed, static_cast<std::int64_t>(c)});
+    Key begun = {mixed, static_cast<std::int64_t>(c)};
+    begun.append(key.span());
+    return {intern(begun, all, exact), row};
   }
-  return {intern(std::move(key), all, exact), row};
+  return {intern(key, all, exact), row};
 }
 
 void Trees::number_ops() {

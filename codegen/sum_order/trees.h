@@ -5,27 +5,23 @@
 #include <inlay/codegen/code.h>
 #include <inlay/codegen/expression.h>
 
+#include <inlay/algebra/small_vector.h>
+
 #include <algorithm>
 #include <bitset>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace inlay::codegen::sums {
 
-using Key = std::vector<std::int64_t>;
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t h = 0xcbf29ce484222325;
-    for (const std::int64_t x : key)
-      h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15, h ^= h >> 29;
-    return h;
-  }
-};
+using Key = SmallVector<std::int64_t, 8>;
 
 /// Of a node: what stands first in its key.
 enum Kind : std::uint8_t {
@@ -57,8 +53,27 @@ using Causes = std::bitset<most_causes>; ///< the last one: there are more
 
 struct Node {
   std::span<const std::int64_t> key;
-  Causes causes;
+  const Causes* causes = nullptr;
   bool exact = false; ///< sums of integers: the same in any order
+};
+
+/// One node for one key, what it depends on and whether it is exact: two that differ in these alone are two.
+class Nodes {
+public:
+  int add(std::span<const std::int64_t> key, const Causes& causes, bool exact);
+  [[nodiscard]] const Node& operator[](int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+
+private:
+  std::span<const std::int64_t> keep(std::span<const std::int64_t> key);
+  void grow();
+
+  std::vector<Node> nodes_;
+  std::vector<std::uint64_t> hashes_;                   ///< by node
+  std::vector<int> table_ = std::vector<int>(1024, -1); ///< open addressing: the number of a node, or -1
+  std::vector<std::unique_ptr<std::int64_t[]>> blocks_; ///< the words of keys
+  std::size_t free_ = 0;                                ///< words left in the last block
+  std::unordered_set<Causes> sets_;
+  const Causes* last_ = nullptr; ///< most nodes depend on what the one before them does
 };
 
 /// A tree and the row that its leaves of a row are of.
@@ -122,18 +137,19 @@ private:
 
   // ------------------------------------------------------------------------------------------- nodes and causes
   std::size_t cause(Cause c);
-  // One node for one key, what it depends on and whether it is exact: two that differ in these alone are two.
-  int intern(Key key, const Causes& own, bool exact = false);
-  int intern(Key key, std::size_t own);
-  [[nodiscard]] const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] const Causes& causes_of(int id) const { return node(id).causes; }
+  int intern(const Key& key, const Causes& own, bool exact = false) {
+    return nodes_.add(key.span(), own, exact);
+  }
+  int intern(const Key& key, std::size_t own);
+  [[nodiscard]] const Node& node(int id) const { return nodes_[id]; }
+  [[nodiscard]] const Causes& causes_of(int id) const { return *node(id).causes; }
 
   void causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
                        const std::source_location& where, const std::string& text);
   Causes of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text);
 
   // Several nodes and rows as one value of `key`.
-  Value make(const Inst& i, Key key, std::span<const Value> of, Causes own = {}, bool exact = false);
+  Value make(const Inst& i, const Key& key, std::span<const Value> of, Causes own = {}, bool exact = false);
 
   // ------------------------------------------------------------------------------------------- what the program says
   void number_ops();
@@ -208,9 +224,7 @@ private:
   const Graph& g_;
   const Program& p_;
   std::optional<Sym> batch_;
-  std::vector<Node> nodes_;
-  std::unordered_map<Key, int, KeyHash> ids_;
-  std::unordered_map<Causes, int> sets_;
+  Nodes nodes_;
   std::map<AtomId, std::pair<int, std::source_location>> loop_op_;
   std::vector<std::pair<int, std::source_location>> if_op_;
   std::set<AtomId> loops_, shares_;

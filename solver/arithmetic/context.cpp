@@ -570,6 +570,23 @@ std::optional<Wide> nth_value(const Bounds& b, Wide n) {
 
 } // namespace
 
+bool Context::negative_at_corner(const Poly& p) const {
+  std::vector<Wide> values(bounds_.size());
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (!bounds_[k].derived) values[k] = bounds_[k].lower;
+  for (const auto& [monomial, coefficient] : p.terms()) {
+    if (monomial.empty()) continue;
+    if (monomial.size() > 1 || monomial[0].second > 1 || bounds_[monomial[0].first].derived) return false;
+    const Bounds& b = bounds_[monomial[0].first];
+    if (coefficient < 0) values[monomial[0].first] = b.upper ? *b.upper : add(b.lower, Wide{1} << 40);
+  }
+  try {
+    return p.at(values) < 0 && holds(environment(values));
+  } catch (const Overflow&) {
+    return false;
+  }
+}
+
 // Small values first, since a small counterexample is the better explanation; then what small values cannot show.
 bool Context::search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const {
   std::vector<Wide> values(bounds_.size());
@@ -624,6 +641,17 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
   for (Wide total = 0; tried < grid && total < 4096; ++total) {
     if (spread(0, total)) return true;
     if (tried >= grid) break;
+  }
+  // Then the corners of what is bounded: a sum of multiples of symbols is least and greatest in one of them.
+  std::vector<std::size_t> bounded;
+  for (std::size_t k : searched) {
+    values[k] = bounds_[k].lower;
+    if (bounds_[k].upper) bounded.push_back(k);
+  }
+  for (std::size_t corner = 0; bounded.size() <= 6 && corner < std::size_t{1} << bounded.size(); ++corner) {
+    for (std::size_t k = 0; k < bounded.size(); ++k)
+      values[bounded[k]] = (corner >> k & 1) != 0 ? *bounds_[bounded[k]].upper : bounds_[bounded[k]].lower;
+    if (attempt()) return true;
   }
   // Then the ends of ranges, and random values of every size: some conditions are broken by large values only.
   std::mt19937_64 random(1); // fixed: results repeat

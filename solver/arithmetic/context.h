@@ -75,6 +75,8 @@ public:
   /// Is p >= 0 for all values? Shifts every symbol to its bounds and looks at the signs of the coefficients,
   /// then tries interval arithmetic: sound, not complete (`no proof` is false).
   [[nodiscard]] bool nonnegative(const Poly& p) const;
+  /// Is p, a sum of multiples of symbols, negative where it is least? Then nobody has to look for a proof of p >= 0. False says nothing.
+  [[nodiscard]] bool negative_at_corner(const Poly& p) const;
   /// (q, r) with p = q d + r and 0 <= r < d for all values, when it is found; d is positive.
   [[nodiscard]] std::optional<std::pair<Poly, Poly>> divided(const Poly& p, const Poly& d) const;
   [[nodiscard]] bool positive(const Poly& p) const { return nonnegative(p - Poly(1)); }
@@ -87,7 +89,7 @@ public:
   /// Is every symbol bounded, with at most `limit` assignments in all?
   [[nodiscard]] bool finite(std::size_t limit) const;
   /// Calls `visit` with assignments of the internal symbols that satisfy all conditions, values near 0 first, then the
-  /// ends of their ranges and random ones up to 2^40, until it returns true or `limit` assignments were tried. Exhaustive
+  /// corners and ends of their ranges and random ones up to 2^40, until it returns true or `limit` assignments were tried. Exhaustive
   /// when finite(limit), where numbers beyond 128 bits throw Overflow; elsewhere such an assignment is passed over. Returns
   /// whether visit stopped it.
   bool search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const;

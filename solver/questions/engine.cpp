@@ -341,7 +341,7 @@ Wide Engine::evaluations() const {
 bool Engine::at_least(const Poly& left, const Poly& right, const std::string& why) {
   // A number that is negative is so for every value: no solver has to say it.
   bool yes = context.nonnegative(left - right);
-  if (!yes && !(left - right).constant()) {
+  if (!yes && !(left - right).constant() && !context.negative_at_corner(left - right)) {
     smt::Query q(context);
     q.goal("(< " + q.term(left - right) + " 0)");
     yes = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000)).answer == smt::Answer::unsat;

@@ -1,6 +1,7 @@
 // The prover's own arithmetic: polynomials, formulas, facts.
 #include "arithmetic/context.h"
 #include "inlay/solver/error.h"
+#include "inlay/solver/prove.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -327,4 +328,53 @@ TEST_CASE("choices stand for what they are") {
   int visited = 0;
   finite.search(4096, [&](const std::vector<Wide>&) { return ++visited, false; });
   CHECK(visited == 100);
+}
+
+TEST_CASE("arithmetic: a sum of multiples is least in a corner, which answers without a solver") {
+  // By enumeration of every box: where the least value is negative, the corner says so, and nowhere else.
+  std::mt19937_64 random(23);
+  const auto between = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int negative = 0;
+  for (int round = 0; round < 300; ++round) {
+    const int low[2] = {between(-3, 3), between(-3, 3)},
+              high[2] = {low[0] + between(0, 4), low[1] + between(0, 4)},
+              factor[2] = {between(-3, 3), between(-3, 3)}, constant = between(-12, 12);
+    Facts facts;
+    for (int k = 0; k < 2; ++k) {
+      const std::string name(1, static_cast<char>('m' + k));
+      const auto number = [](int v) { return v < 0 ? "0-" + std::to_string(-v) : std::to_string(v); };
+      facts.push_back(name + " >= " + number(low[k]));
+      facts.push_back(name + " <= " + number(high[k]));
+    }
+    Context c({"m", "n"}, facts);
+    int least = 1000;
+    for (int m = low[0]; m <= high[0]; ++m)
+      for (int n = low[1]; n <= high[1]; ++n)
+        least = std::min(least, factor[0] * m + factor[1] * n + constant);
+    const Poly p = Poly(factor[0]) * c.user("m") + Poly(factor[1]) * c.user("n") + Poly(constant);
+    CAPTURE(facts, factor[0], factor[1], constant);
+    if (!p.constant()) CHECK(c.negative_at_corner(p) == (least < 0));
+    negative += least < 0 ? 1 : 0;
+  }
+  CHECK(negative > 80);
+  CHECK(negative < 280);
+
+  // Not where a condition takes the corner away, nor of what is no sum of multiples.
+  Context cut({"m", "n"}, {"m <= 9", "n <= 9", "m + n >= 12"});
+  CHECK_FALSE(cut.negative_at_corner(cut.user("m") + cut.user("n") - Poly(3)));
+  Context square({"m"}, {"m <= 9"});
+  CHECK_FALSE(square.negative_at_corner(square.user("m") * square.user("m") - Poly(50)));
+  // One end is open: some value of it is large enough.
+  Context open({"m", "n"}, {"n <= 9"});
+  CHECK(open.negative_at_corner(open.user("n") - open.user("m")));
+  CHECK_FALSE(open.negative_at_corner(open.user("m") - open.user("n") + Poly(8)));
+
+  // A counterexample in a corner of a large box is found by search, without any solver.
+  Options none;
+  none.solver_steps = 0;
+  const Verdict v = prove_within(Subject("0*i + (r - t + 64*k + 9969)", "1"), "100000",
+                                 {"r >= 1", "r <= 100", "t >= 0", "t <= 9971", "k >= 0", "k <= 700"}, none);
+  CHECK(v.outcome == Outcome::refuted);
 }

@@ -79,7 +79,7 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& given) 
     return Exit::yes;
   }
   session.out << fmt::format("{}: {} on {}\n\n", artifact.kernel, problem.text, artifact.arch);
-  if (form.any()) session.out << "  auto       " << form.choice.why << "\n";
+  if (!form.choice.why.empty()) session.out << "  auto       " << form.choice.why << "\n";
   if (form.any() && o.automatic.why) session.out << "\n" << ranking_text(form.choice) << "\n";
   session.out << "  time       " << to_text(timing);
   if (emulated == nullptr) session.out << fmt::format("  rate       {:.4g} Gflop/s at the median\n", gflops);

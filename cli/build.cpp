@@ -144,7 +144,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   }
   session.out << fmt::format("{}/{}.hsaco  {} bytes, {}{}\n", directory, name, hsaco.size(), artifact.arch,
                              artifact.from_cache ? ", from the cache" : "")
-              << (form.any() ? "  auto: " + form.choice.why + "\n" : "")
+              << (form.choice.why.empty() ? "" : "  auto: " + form.choice.why + "\n")
               << (form.any() && automatic.why ? ranking_text(form.choice) : "")
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)

@@ -270,6 +270,17 @@ std::string fallback_of(const Kernel& kernel, const Flags& asked, const std::str
   return "";
 }
 
+/// Why there is nothing to choose, or nothing.
+std::string nothing_to_choose(const Kernel& kernel, const std::vector<Form>& forms, const Flags& fixed) {
+  const std::vector<FlagHelp> flags = kernel.flags();
+  if (std::none_of(flags.begin(), flags.end(), [](const FlagHelp& f) { return f.speed; }))
+    return "nothing to choose: no option changes only speed";
+  if (forms.empty()) return "nothing to choose: what stands without sizes is the one form";
+  const bool given = std::all_of(forms[0].options.begin(), forms[0].options.end(),
+                                 [&](const auto& f) { return fixed.contains(f.first); });
+  return given ? "nothing to choose: what changes only speed is given" : "";
+}
+
 } // namespace
 
 const std::vector<TableRow>& shipped_table() {
@@ -360,9 +371,7 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   const std::vector<Form> forms = kernel.forms(asked);
   const Flags fixed = without_auto(asked);
   c.considered = forms.size();
-  if (forms.empty() || std::all_of(forms[0].options.begin(), forms[0].options.end(),
-                                   [&](const auto& f) { return fixed.contains(f.first); }))
-    return c;
+  if (c.why = nothing_to_choose(kernel, forms, fixed); !c.why.empty()) return c;
   const TableRow* row = nearest(kernel.name(), fallback_of(kernel, asked, "arch"),
                                 fallback_of(kernel, asked, "dtype"), kernel.sizes(fixed));
   std::vector<Ranked> first;
@@ -391,13 +400,17 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   } else {
     row = nullptr;
   }
-  model_forms(kernel, asked, first, options);
+  // One form needs no clocks.
+  const bool one = first.size() == 1 && next == forms.size();
+  if (!one) model_forms(kernel, asked, first, options);
   // The fewest clocks of what holds its claims; the first in the ranking among equals.
   const auto shortest = [&]() -> const Ranked* {
     for (;;) {
       Ranked* best = nullptr;
       for (Ranked& r : first)
-        if (r.modelled && (best == nullptr || r.modelled->clocks < best->modelled->clocks)) best = &r;
+        if (one ? r.refused.empty()
+                : r.modelled && (best == nullptr || r.modelled->clocks < best->modelled->clocks))
+          best = &r;
       if (best == nullptr) return nullptr;
       try {
         Flags all = fixed;
@@ -413,15 +426,18 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   // Where none of the first can be built, one after the other.
   const std::size_t last = next + 8;
   while (best == nullptr && next < std::min<std::size_t>(forms.size(), last)) {
-    std::vector<Ranked> one = {{forms[next++], {}, {}}};
-    model_forms(kernel, asked, one, options);
-    first.push_back(one[0]);
+    std::vector<Ranked> more = {{forms[next++], {}, {}}};
+    model_forms(kernel, asked, more, options);
+    first.push_back(more[0]);
     best = shortest();
   }
-  if (best == nullptr) return c;
+  if (best == nullptr) {
+    c.why = "what stands without sizes: no form can be built";
+    return c;
+  }
   c.from = Choice::From::model;
   c.options = best->form.options;
-  c.clocks = best->modelled->clocks;
+  c.clocks = one ? 0 : best->modelled->clocks;
   c.modelled = static_cast<std::size_t>(
       std::count_if(first.begin(), first.end(), [](const Ranked& r) { return r.modelled.has_value(); }));
   if (row != nullptr && first[of_table].modelled) {
@@ -433,9 +449,11 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
   Flags chosen = c.options;
   std::erase_if(chosen, [&](const auto& f) { return fixed.contains(f.first); });
   const std::string shown = words_that_tell(kernel, chosen);
-  c.why = fmt::format("{}: {:.0f} modelled clocks, the fewest of {} modelled of {} forms{}",
-                      shown.empty() ? "what stands without sizes" : shown, c.clocks, c.modelled, c.considered,
-                      c.table.empty() ? "" : "; the table's form of " + c.table);
+  c.why = shown.empty() ? "what stands without sizes" : shown;
+  c.why += one ? ": the one form for these sizes"
+               : fmt::format(": {:.0f} modelled clocks, the fewest of {} modelled of {} forms{}", c.clocks,
+                             c.modelled, std::max(c.considered, c.modelled),
+                             c.table.empty() ? "" : "; the table's form of " + c.table);
   c.ranking = first;
   std::stable_sort(c.ranking.begin(), c.ranking.end(), [](const Ranked& a, const Ranked& b) {
     if (!a.modelled || !b.modelled) return a.modelled.has_value() && !b.modelled.has_value();

@@ -42,7 +42,7 @@ public:
     make_grid();
     ask();
     for (;;) {
-      FormTable made = rows_of(assigned());
+      FormTable made = rows_of(finer(assigned()));
       if (!refuse_rows(made)) return made;
     }
   }
@@ -107,7 +107,7 @@ private:
     for (std::size_t p = 0; p < points_.size() && options_.forms.empty(); ++p) {
       const Choice c = choose(kernel_, at(p), options_.choose);
       own_[p] = number_of(c.options);
-      if (c.from != Choice::From::nothing) clocks_[own_[p]][p] = c.clocks; // else the kernel has one form
+      if (c.modelled > 0) clocks_[own_[p]][p] = c.clocks; // else the kernel has one form
       done(text(p));
     }
     choose_again();
@@ -221,19 +221,22 @@ private:
       if (used.size() == 1) return of;
       // Each form taken away in thought: its points take what points near them have.
       double least = unknown;
+      bool small = false; // what the one that goes costs
       std::vector<std::size_t> next;
       for (const std::size_t f : used) {
         std::vector<std::size_t> without = of;
         double more = 0;
+        bool within = true;
         for (std::size_t p = 0; p < of.size(); ++p) {
           if (of[p] != f) continue;
           without[p] = best_of(near(p, of, f), p);
           more += clocks_[without[p]][p] == unknown ? unknown : cost(without[p], p) - cost(f, p);
+          within = within && clocks_[without[p]][p] <= (1 + options_.small) * clocks_[own_[p]][p];
         }
-        if (more < least) least = more, next = std::move(without);
+        if (more < least) least = more, small = within, next = std::move(without);
       }
-      // One that costs nothing goes in any case.
-      if (next.empty() || (used.size() <= options_.most && least > 0)) {
+      // One that costs nothing, or no size much, goes in any case.
+      if (next.empty() || (used.size() <= options_.most && least > 0 && !small)) {
         if (used.size() > options_.most)
           throw std::invalid_argument(fmt::format(
               "{}: {} forms are needed, since none of them takes the sizes of another\n  hint   --most {}",
@@ -248,6 +251,59 @@ private:
       }
       of = std::move(next);
     }
+  }
+
+  /// A grid with more points where a form that stays is better between two of them than the form of the second, by the bounds of both beside what is known of
+  /// them there, and then by the model.
+  std::vector<std::size_t> finer(std::vector<std::size_t> of) {
+    if (ranges_.size() != 1 || finer_) return of;
+    finer_ = true;
+    constexpr std::int64_t steps = 8; // between two points
+    constexpr double better = 0.05;
+    const std::vector<std::int64_t> coarse = along_[0];
+    const std::set<std::size_t> used(of.begin(), of.end());
+    for (std::size_t p = 1; p < coarse.size(); ++p) {
+      const std::int64_t unit = ranges_[0].multiple, gap = (coarse[p] - coarse[p - 1]) / unit,
+                         parts = std::min(gap, steps);
+      std::size_t here = of[place_of(coarse[p])];
+      for (std::int64_t s = parts - 1; s >= 1; --s) { // from the second point down
+        const std::int64_t size = coarse[p - 1] + gap * s / parts * unit;
+        std::size_t best = here;
+        double least = (1 - better) * estimate(here, coarse[p], size);
+        for (const std::size_t f : used)
+          if (const double e = estimate(f, coarse[p], size); e < least) best = f, least = e;
+        if (best == here) continue;
+        const std::size_t at = add_point(size);
+        here = own_[at] = best_of({here, best}, at);
+        of.insert(of.begin() + static_cast<std::ptrdiff_t>(at), here);
+      }
+    }
+    return of;
+  }
+  [[nodiscard]] std::size_t place_of(std::int64_t size) const {
+    return static_cast<std::size_t>(std::lower_bound(along_[0].begin(), along_[0].end(), size) -
+                                    along_[0].begin());
+  }
+  std::size_t add_point(std::int64_t size) {
+    const std::size_t at = place_of(size);
+    const auto put = [&](auto& in, auto value) {
+      in.insert(in.begin() + static_cast<std::ptrdiff_t>(at), std::move(value));
+    };
+    put(along_[0], size), put(points_, std::vector{size}), put(own_, nobody);
+    for (std::vector<double>& of_form : clocks_) put(of_form, -1.0);
+    bounds_.clear(); // by numbers of points
+    return at;
+  }
+  /// Clocks of a form for a size near a point of the grid: its bound, by what the model said of it at the point beside its bound there.
+  [[nodiscard]] double estimate(std::size_t form, std::int64_t near, std::int64_t size) {
+    const std::size_t point = place_of(near);
+    const double known = clocks_[form][point];
+    if (known < 0 || known == unknown) return unknown;
+    Flags all = asked_;
+    all[ranges_[0].name] = std::to_string(size);
+    all.insert(forms_[form].begin(), forms_[form].end());
+    const std::vector<Form> found = kernel_.forms(all);
+    return found.empty() ? unknown : found.front().clocks * known / bound(form, point);
   }
 
   /// Rows of neighbouring points that have one form: along the last range, then along those before it.
@@ -334,6 +390,7 @@ private:
   std::set<std::size_t> banned_;
   std::vector<std::string> left_out_;
   std::size_t chosen_ = 0, done_ = 0;
+  bool finer_ = false; ///< the grid has been made finer
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <inlay/runtime/timing/trace.h>
 
 #include <algorithm>
+#include <map>
 
 namespace inlay::kernels {
 namespace {
@@ -47,6 +48,68 @@ private:
   std::vector<std::int64_t> sizes_;
 };
 
+/// Several observers of one launch: each sees what it would see of a launch of its own.
+class Observers : public LaunchObserver {
+public:
+  void add(LaunchObserver& one) { all_.emplace_back(&one, false); }
+  void begin(const isa::Program& program) override {
+    for (const auto& [one, sees] : all_) one->begin(program);
+  }
+  [[nodiscard]] bool wants(std::uint64_t workgroup) override {
+    return std::any_of(all_.begin(), all_.end(), [&](const auto& o) { return o.first->wants(workgroup); });
+  }
+  [[nodiscard]] bool needs_matrix_values() const override { return false; }
+  [[nodiscard]] bool needs_results() const override { return false; }
+  void executed(const ExecutedInstruction& e) override {
+    if (e.workgroup != group_) {
+      group_ = e.workgroup;
+      for (auto& [one, sees] : all_) sees = one->wants(group_);
+    }
+    for (const auto& [one, sees] : all_)
+      if (sees) one->executed(e);
+  }
+
+private:
+  std::vector<std::pair<LaunchObserver*, bool>> all_; ///< and whether it wants the workgroup that runs
+  std::uint64_t group_ = ~std::uint64_t{0};
+};
+
+/// Traces of workgroups by their numbers; those that are wanted before a launch are recorded in it.
+class Traces {
+public:
+  using Ids = std::vector<std::uint64_t>;
+  Traces(const Launcher& launcher, isa::Arch arch) : launcher_(launcher), arch_(arch) {}
+  void want(const Ids& ids) {
+    if (!known_.contains(ids)) wanted_.try_emplace(ids, arch_, ids, 60'000'000);
+  }
+  void launch(LaunchObserver* beside = nullptr) {
+    Observers all;
+    if (beside != nullptr) all.add(*beside);
+    for (auto& [ids, recorder] : wanted_) all.add(recorder);
+    launcher_(all);
+    for (auto& [ids, recorder] : wanted_) known_.emplace(ids, recorder.take());
+    wanted_.clear();
+  }
+  const timing::Trace& of(const Ids& ids) {
+    if (!known_.contains(ids)) want(ids), launch();
+    return known_.at(ids);
+  }
+
+private:
+  const Launcher& launcher_;
+  isa::Arch arch_;
+  std::map<Ids, timing::TraceRecorder> wanted_;
+  std::map<Ids, timing::Trace> known_;
+};
+
+/// The queues that are the heaviest if the last workgroups along z have more to do: those add up what the others left, where any do.
+std::vector<timing::UnitQueue> heaviest_if_last_add(const timing::ChipPlan& plan, const LaunchPlan& launch) {
+  const std::uint64_t last = std::uint64_t{launch.grid[0]} * launch.grid[1];
+  std::map<std::uint64_t, std::uint64_t> work;
+  for (std::uint64_t i = 0; i < plan.workgroups; ++i) work[i] = i + last >= plan.workgroups ? 2 : 1;
+  return timing::heaviest(plan, timing::Work(work, plan.workgroups));
+}
+
 /// The same sizes with a K of a few trips, where there is one that no grid counts.
 std::vector<std::int64_t> short_sum(const LaunchContract& contract, std::vector<std::int64_t> sizes) {
   for (std::size_t i = 0; i < contract.sizes.size(); ++i) {
@@ -82,23 +145,21 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
       timing::resident_workgroups(kernel.descriptor.vgprs, kernel.descriptor.lds_bytes, threads, arch);
   const timing::ChipPlan plan = timing::plan(parameters, workgroups, out.resident, (threads + 63) / 64);
 
-  const auto record = [&](const std::vector<std::uint64_t>& ids) {
-    timing::TraceRecorder recorder(arch, ids, 60'000'000);
-    recorder.matrix_values = false;
-    launch(recorder);
-    return recorder.take();
-  };
-  std::vector<std::uint64_t> before = plan.of_first_unit(out.resident);
-  timing::Trace first = record(before);
-  const double each = std::max(1.0, first.steps_each());
+  const std::vector<std::int64_t> few = short_sum(artifact.contract, sizes);
+  const bool whole = few == sizes;
+  // Where workgroups see one another, those before the last one looked at are executed in any case: all that is looked at is seen in one launch.
+  const bool before_too =
+      timing::sees_other_workgroups(isa::decode(object.code(kernel), kernel.address, arch));
+  const bool in_one = before_too && whole && workgroups > 1;
+  Traces traces(launch, arch);
+  const std::vector<std::uint64_t> first = plan.of_first_unit(out.resident);
+  const double each = in_one ? 1 : std::max(1.0, traces.of(first).steps_each());
 
   timing::UnitOptions unit;
   unit.resident = out.resident;
   unit.active_units = plan.active_units;
   timing::Work work; // even, where a short K stands for all of it
   if (workgroups > 1) {
-    const std::vector<std::int64_t> few = short_sum(artifact.contract, sizes);
-    const bool whole = few == sizes;
     double of_few = each;
     for (std::size_t i = 0; i < sizes.size(); ++i)
       of_few *= static_cast<double>(few[i]) / static_cast<double>(sizes[i]);
@@ -106,9 +167,6 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
         static_cast<std::size_t>(std::max(8.0, static_cast<double>(neighbours) / std::max(1.0, of_few)));
     const std::uint64_t all =
         std::min<std::uint64_t>(plan.workgroups, std::uint64_t{plan.units} * out.resident);
-    // Where workgroups see one another, those before the last one looked at are executed in any case.
-    const bool before_too =
-        timing::sees_other_workgroups(isa::decode(object.code(kernel), kernel.address, arch));
     const unsigned xcds = all <= most || before_too ? plan.xcds : 1;
     const std::size_t of_each = before_too ? all : most;
     std::vector<std::uint64_t> others, counted;
@@ -120,8 +178,15 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
       for (std::uint64_t k = 0; k < n; ++k) counted.push_back(n == 1 ? 0 : k * (workgroups - 1) / (n - 1));
     }
     timing::SharingRecorder recorder(others, plan.xcds, plan.units, counted);
-    const Launcher look(artifact, few);
-    look(recorder);
+    if (in_one) {
+      traces.want(first);
+      for (const timing::UnitQueue& queue : heaviest_if_last_add(plan, launch.plan()))
+        if (queue.workgroups.size() <= 2 * out.resident) traces.want(queue.workgroups);
+      traces.launch(&recorder);
+    } else {
+      const Launcher look(artifact, few);
+      look(recorder);
+    }
     const timing::Sharing sharing = recorder.result();
     unit.l2_sharers = sharing.l2, unit.mall_sharers = sharing.mall;
     if (whole) work = timing::Work(sharing.work, workgroups);
@@ -135,10 +200,9 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
     const auto most = static_cast<std::size_t>(std::max(
         std::min(2.0 * out.resident, static_cast<double>(modelled) / of_queue), whole_unit / of_queue));
     const std::vector<std::uint64_t> ids = timing::sample_of(queue, out.resident, most);
-    const timing::Trace trace = ids == before ? std::move(first) : record(ids);
-    before.clear();
-    timing::TimingReport one = timing::analyse(
-        trace, kernel.address + (kernel.descriptor.preload_length != 0 ? 256 : 0), parameters, unit, false);
+    timing::TimingReport one =
+        timing::analyse(traces.of(ids), kernel.address + (kernel.descriptor.preload_length != 0 ? 256 : 0),
+                        parameters, unit, false);
     const double clocks = timing::extrapolate(plan, queue, ids, one.unit, work).clocks;
     if (clocks <= longest) continue;
     longest = clocks;

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <inlay/kernels/artifact.h>
+#include <inlay/kernels/choose.h>
 #include <inlay/kernels/launch.h>
 #include <inlay/machine/target.h>
 
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 namespace py = pybind11;
 using namespace inlay;
@@ -24,28 +26,48 @@ kernels::Bytes bytes_of(const py::bytes& data) {
   return out;
 }
 
-// What was built for these flags in this process: building proves, compiles and links, which costs more than most launches.
-std::shared_ptr<const kernels::Artifact> artifact_of(const kernels::Kernel& kernel,
-                                                     const kernels::Flags& flags) {
+/// What was chosen for some options, and built: building proves, compiles and links, which costs more than most launches.
+struct Built {
+  kernels::Choice choice;
+  kernels::Flags flags; ///< with what was chosen
+  std::shared_ptr<const kernels::Artifact> artifact;
+};
+std::shared_ptr<const Built> built(const kernels::Kernel& kernel, const kernels::Flags& given) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, kernels::Flags>, std::shared_ptr<const kernels::Artifact>> known;
-  const std::pair key{std::string(kernel.name()), flags};
+  static std::map<std::pair<std::string, kernels::Flags>, std::shared_ptr<const Built>> known;
+  const std::pair key{std::string(kernel.name()), given};
   {
     const std::lock_guard lock(mutex);
     if (const auto at = known.find(key); at != known.end()) return at->second;
   }
-  auto built = std::make_shared<const kernels::Artifact>(kernel.build(flags, {}));
+  const kernels::Flags asked = kernel.renamed(given);
+  Built now{kernels::choose(kernel, asked), {}, {}};
+  now.flags = kernels::with(asked, now.choice);
+  now.artifact = std::make_shared<const kernels::Artifact>(kernels::build(kernel, asked, now.choice, {}));
+  const auto shared = std::make_shared<const Built>(std::move(now));
   const std::lock_guard lock(mutex);
-  return known.emplace(key, std::move(built)).first->second;
+  known.emplace(std::pair{key.first, shared->flags}, shared); // who asks for what was chosen
+  return known.emplace(key, shared).first->second;
 }
 
 // Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch.
 py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const py::dict& buffers,
                     const std::string& checks, bool poisoned) {
   const auto kernel = kernels::find_kernel(name);
-  kernels::Problem problem = kernel->problem(flags, 1);
+  const auto form = [&] {
+    const py::gil_scoped_release release;
+    return built(*kernel, flags);
+  }();
+  kernels::Problem problem = kernel->problem(form->flags, 1);
+  // What the kernel itself writes and nobody asks for is its own: counters, parts of sums.
+  const auto& of_contract = form->artifact->contract.buffers;
+  std::set<std::string> own;
   std::string known;
-  for (const auto& b : problem.buffers) known += (known.empty() ? "" : ", ") + b.name;
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    if (const auto& b = problem.buffers[i]; !b.output && i < of_contract.size() && of_contract[i].output)
+      own.insert(b.name);
+    else
+      known += (known.empty() ? "" : ", ") + b.name;
   for (const auto& [key, value] : buffers) {
     const std::string wanted = py::str(key).cast<std::string>();
     kernels::Problem::Buffer* buffer = nullptr;
@@ -61,7 +83,7 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
   }
   if (!poisoned)
     for (const auto& b : problem.buffers)
-      if (!b.output && !buffers.contains(b.name.c_str()))
+      if (!b.output && !own.contains(b.name) && !buffers.contains(b.name.c_str()))
         throw std::invalid_argument(name + ": input '" + b.name +
                                     "' is missing\n  hint   inputs and outputs are " + known);
   std::vector<kernels::Bytes> after;
@@ -69,8 +91,7 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
   for (const auto& b : problem.buffers) output.push_back(b.output);
   {
     const py::gil_scoped_release release;
-    const auto built = artifact_of(*kernel, flags);
-    const kernels::Artifact& artifact = *built;
+    const kernels::Artifact& artifact = *form->artifact;
     runtime::EmulatorOptions options;
     options.checks = runtime::Checks::parse(checks);
     const auto device = kernels::open_device("emulator", artifact.arch, options);
@@ -95,6 +116,43 @@ py::dict kernel_options(const std::string& name) {
   py::dict out;
   for (const kernels::FlagHelp& f : kernels::find_kernel(name)->flags())
     out[py::str(f.name)] = py::make_tuple(f.fallback, f.help);
+  return out;
+}
+
+// What `auto` takes for these options; with the ranking it is chosen anew.
+py::dict kernel_choice(const std::string& name, const kernels::Flags& flags, bool ranking) {
+  kernels::Choice c;
+  kernels::Flags with_it;
+  {
+    const py::gil_scoped_release release;
+    const auto kernel = kernels::find_kernel(name);
+    kernels::ChooseOptions anew;
+    anew.cache = false;
+    if (ranking)
+      c = kernels::choose(*kernel, flags, anew);
+    else
+      c = built(*kernel, flags)->choice, with_it = built(*kernel, flags)->flags;
+  }
+  const auto options = [](const kernels::Flags& of) {
+    py::dict d;
+    for (const auto& [option, value] : of) d[py::str(option)] = value;
+    return d;
+  };
+  py::dict out;
+  out["why"] = c.why, out["options"] = options(c.options), out["clocks"] = c.clocks;
+  if (!ranking) {
+    out["flags"] = options(with_it);
+    return out;
+  }
+  py::list forms;
+  for (const kernels::Ranked& r : c.ranking) {
+    py::dict one;
+    one["options"] = options(r.form.options), one["bound"] = r.form.clocks;
+    if (r.modelled) one["clocks"] = r.modelled->clocks;
+    if (!r.refused.empty()) one["refused"] = r.refused;
+    forms.append(one);
+  }
+  out["ranking"] = forms;
   return out;
 }
 
@@ -145,4 +203,5 @@ void add_tools(py::module_& m) {
   m.def("processor", [](const std::string& name) { return std::string(machine::Target::named(name).name); });
   m.def("kernel_options", &kernel_options);
   m.def("kernel_buffers", &kernel_buffers);
+  m.def("kernel_choice", &kernel_choice);
 }

@@ -168,6 +168,29 @@ std::unique_ptr<Kernel> gradient(const std::string& name, const std::string& of,
                 "gradients of {0} of attention, Q[{1},{2},{3},{4}], K, V[{1},{5},{6},{4}]{7}, {8}", of,
                 s.batch, s.queries, s.heads, s.head_dim, s.keys, s.heads / s.group,
                 s.causal ? ", causal" : "", to_string(s.type));
+          },
+      .candidates =
+          [](const AttentionBackward&, const Flags& fixed) {
+            std::vector<Flags> all;
+            for (const int waves : {2, 4})
+              for (const int each : {16, 32}) // rows of a wave
+                add_candidate(all,
+                              {{"waves", std::to_string(waves)},
+                               {"tile", std::to_string(waves * each)},
+                               {"step", each == 16 ? "64" : "32"}},
+                              fixed);
+            return all;
+          },
+      // A trip of a workgroup by its products, three or five, and what lies between them.
+      .bound =
+          [=](const AttentionBackward& s) {
+            const std::int64_t own = of_keys ? s.keys : s.queries,
+                               others = of_keys ? s.queries * s.group : s.keys,
+                               heads = of_keys ? s.heads / s.group : s.heads;
+            const double products = (of_keys ? 4.0 : 3.0) * s.tile * s.step * s.head_dim * 4 / s.waves /
+                                    products_per_clock(s.arch, machine::Operand::f16);
+            return rounds(s.arch, s.batch * heads * up(own, s.tile), 4 / s.waves) *
+                   (4000 + static_cast<double>(up(others, s.step)) * (800 + products));
           }});
 }
 

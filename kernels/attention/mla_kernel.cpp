@@ -192,7 +192,14 @@ std::unique_ptr<Kernel> mla_decode_kernel() {
       .size_names = {"sequences", "keys", "pages"},
       .data = data,
       .reference = reference,
-      .text = [](const Latent& s) { return text(s, "parts"); }});
+      .text = [](const Latent& s) { return text(s, "parts"); },
+      // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
+      .candidates =
+          [](const Latent&, const Flags& fixed) {
+            return std::vector<Flags>{
+                {{"distance", fixed.contains("distance") ? fixed.at("distance") : "1"}}};
+          },
+      .bound = [](const Latent&) { return 1.0; }});
 }
 
 std::unique_ptr<Kernel> mla_reduce_kernel() {

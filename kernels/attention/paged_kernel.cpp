@@ -164,7 +164,14 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
           [](const PagedDecode& s) {
             return fmt::format("O[{},{},{},{}] = attention to up to {} keys in pages of {}, {}", s.sequences,
                                s.kv_heads, s.group, s.head_dim, s.keys, s.page, to_string(s.cache));
-          }});
+          },
+      // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
+      .candidates =
+          [](const PagedDecode&, const Flags& fixed) {
+            return std::vector<Flags>{
+                {{"distance", fixed.contains("distance") ? fixed.at("distance") : "1"}}};
+          },
+      .bound = [](const PagedDecode&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

@@ -81,8 +81,8 @@ std::unique_ptr<Kernel> kernel(bool scatters) {
              scatters ? "elements of a part; X has as many parts as there are devices" : "elements"},
             {"vectors", Read::number(&Asked::vectors, 1, 8), "2",
              "vectors that a work-item loads from each device"},
-            {"vector", Read::number(&Asked::vector, 0, 8), "0",
-             "elements that one instruction moves: 1 takes any number, 0 is 16 bytes"}}},
+            {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+             "elements that one instruction moves: 1 takes any number, 0 is 16 bytes", "0"}}},
       .program = [=](const Asked& s) { return program(s, scatters); },
       .sizes =
           [](const Asked& s) {
@@ -98,6 +98,14 @@ std::unique_ptr<Kernel> kernel(bool scatters) {
                             : fmt::format("Y[{0}] = sum of X_d[{0}] over {1} devices, {2}", s.n, s.devices,
                                           to_string(s.type));
           },
+      .candidates =
+          [](const Asked& s, const Flags& fixed) {
+            int v = 128 / codegen::bits(s.type);
+            while (s.n % v != 0) v /= 2;
+            return std::vector<Flags>{
+                {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}}};
+          },
+      .bound = [](const Asked&) { return 1.0; },
       .on_device = [](Asked& s, int rank) { s.rank = rank; }});
 }
 

@@ -106,7 +106,25 @@ std::unique_ptr<Kernel> all_reduce_rmsnorm_kernel() {
             return fmt::format(
                 "H[{0},{1}] = sum of X_d over {2} devices + R, Y = RMS normalisation of its rows * W, {3}",
                 s.m, s.n, s.devices, to_string(s.type));
-          }});
+          },
+      // One, by its bound: the cycle model knows no launch of several devices.
+      .candidates =
+          [](const Asked& s, const Flags& fixed) {
+            const auto clocks = [&](const Flags& form) {
+              Asked one = s;
+              one.threads = std::stoi(form.at("threads")), one.vectors = std::stoi(form.at("vectors"));
+              one.vector = std::stoi(form.at("vector"));
+              return row_clocks(one, true, s.devices + 2);
+            };
+            std::vector<Flags> whole;
+            for (Flags& form : row_forms(s, fixed, true))
+              if (form["stream"] == "no") form.erase("stream"), whole.push_back(std::move(form));
+            if (whole.empty()) return whole;
+            return std::vector{
+                *std::min_element(whole.begin(), whole.end(),
+                                  [&](const Flags& a, const Flags& b) { return clocks(a) < clocks(b); })};
+          },
+      .bound = [](const Asked&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

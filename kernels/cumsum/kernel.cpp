@@ -54,11 +54,27 @@ std::unique_ptr<Kernel> cumsum_kernel() {
          {"n", Read::number(&Asked::n, 1, 1 << 20), "1024", "rows"},
          {"m", Read::number(&Asked::m, 1, 1 << 20), "1024", "columns, a multiple of a vector's elements"},
          {"rows", Read::number(&Asked::rows, 0, 1 << 16), "16", "rows of a workgroup, 1 to 32"},
-         {"threads", Read::number(&Asked::threads, 1, 1024), "64", "work-items: 64, 128 or 256"},
-         {"vector", Read::number(&Asked::vector, 0, 64), "0",
-          "elements that one instruction moves; 0: 16 bytes"}}},
+         {"threads", Read::number(&Asked::threads, 1, 1024), "auto", "work-items: 64, 128 or 256", "64"},
+         {"vector", Read::number(&Asked::vector, 0, 64), "auto",
+          "elements that one instruction moves; 0: 16 bytes", "0"}}},
        [](const Asked& asked, const BuildOptions& how) { return build_cumsum(asked, how); },
-       [](const Asked& asked, std::uint64_t seed) { return cumsum_problem(asked, asked.n, asked.m, seed); }});
+       [](const Asked& asked, std::uint64_t seed) { return cumsum_problem(asked, asked.n, asked.m, seed); },
+       {"n", "m"},
+       [](const Asked& asked) {
+         return std::vector{asked.n, asked.m};
+       },
+       [](const Asked& asked, const Flags& fixed) {
+         int v = 128 / codegen::bits(asked.type);
+         while (asked.m % v != 0) v /= 2;
+         std::vector<Flags> all;
+         for (const char* threads : {"64", "128", "256"})
+           add_candidate(all, {{"threads", threads}, {"vector", std::to_string(v)}}, fixed);
+         return all;
+       },
+       [](const Asked& asked) { // the workgroups of a column take turns
+         return static_cast<double>(up(asked.n, asked.rows)) * (2200.0 + asked.threads) *
+                rounds(asked.arch, up(asked.m, asked.columns()), 4);
+       }});
 }
 
 } // namespace inlay::kernels

@@ -141,10 +141,12 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
 }
 
 /// Whether lanes may exchange columns of C before they are stored, so that each has 8 adjacent ones: where the blocks of 16 columns that two lanes exchange lie side by side. Not of scaled sums, of which provenance would have to know that
-/// scales of other columns are exchanged with them.
+/// scales of other columns are exchanged with them; and not of a number of elements that is no power of two, which would go through LDS (codegen/lane_exchange.cpp), and
+/// there the stages are.
 bool exchanges_columns(const GemmSpec& s, const Target& target, const MmaTiling& mma) {
-  return target.swaps_lanes && !s.scales && bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 &&
-         (is_mx(s) || s.waves_n == 1) && !s.adds();
+  return target.swaps_lanes && std::has_single_bit(static_cast<unsigned>(s.tile_m * s.tile_n)) && !s.scales &&
+         bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 && (is_mx(s) || s.waves_n == 1) &&
+         !s.adds();
 }
 
 /// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
@@ -185,6 +187,9 @@ MmaTiling tiling(const GemmSpec& s, const Target& target) {
                        vector_of(s.in));
 }
 
+/// LDS for stages, in bytes: with split-k-fixup the last workgroup says in a word of it that it is the last (Program::ticket).
+int room(const GemmSpec& s, const Target& target) { return target.lds_bytes - (s.gather ? 4 : 0); }
+
 /// Of LDS: two, or with transfers, which take a whole round of the ring, as many as cover twice memory's latency, from three on,
 /// if there is room.
 int stages(const GemmSpec& s, const Target& target) {
@@ -192,13 +197,13 @@ int stages(const GemmSpec& s, const Target& target) {
   if (!s.transfer) return 2;
   const int trip = tiling(s, target).clocks(), latency = 2 * codegen::Latencies::of(target).memory;
   return std::clamp(std::max(1 + (latency + trip - 1) / trip, 3), 2,
-                    std::clamp(target.lds_bytes / s.stage_bytes(), 2, 4));
+                    std::clamp(room(s, target) / s.stage_bytes(), 2, 4));
 }
 
 /// Whether a wave's transfers take whole lines of memory where four lanes share a vector: where rows have them, and LDS the room.
 bool whole_lines(const GemmSpec& s, const Target& target) {
   return s.transfer && target.lanes_per_transfer() == 4 && s.tile_k % (8 * vector_of(s.in)) == 0 &&
-         stages(s, target) * stage_of_lines(s) <= target.lds_bytes;
+         stages(s, target) * stage_of_lines(s) <= room(s, target);
 }
 
 void check(const GemmSpec& s, const Target& target) {
@@ -276,10 +281,10 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.stages != 0 && (s.stages < 2 || s.stages > 4))
     refuse("stages", std::to_string(s.stages), "2, 3 or 4, or 0 for the library's choice");
   const int lds = stages(s, target) * s.stage_bytes();
-  if (lds > target.lds_bytes)
+  if (lds > room(s, target))
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
            fmt::format("{} stages take {} bytes of LDS and {} has {}; halve tile_k or a tile",
-                       stages(s, target), lds, s.arch, target.lds_bytes));
+                       stages(s, target), lds, s.arch, room(s, target)));
   if (const int accumulators = s.tile_m / s.waves_m * (s.tile_n / s.waves_n) / 64; accumulators > 256)
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",

@@ -89,11 +89,26 @@ std::unique_ptr<Kernel> rope_kernel() {
          {"head-dim", Read::number(&Asked::head_dim, 1, 1 << 16), "128",
           "elements of a head: 32, 64, 128, 256 or 512"},
          {"rows", Read::number(&Asked::rows, 1, most), "4096", "rows of the tables of cosines and sines"},
-         {"threads", Read::number(&Asked::threads, 1, 1024), "256", "work-items: 64, 128 or 256"},
+         {"threads", Read::number(&Asked::threads, 1, 1024), "auto", "work-items: 64, 128 or 256", "256"},
          {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X"}}},
        [](const Asked& asked, const BuildOptions& how) { return build_rope(asked, how); },
        [](const Asked& asked, std::uint64_t seed) {
          return rope_problem(asked, asked.tokens, asked.heads_of_token, asked.rows, seed);
+       },
+       {"tokens", "heads", "rows"},
+       [](const Asked& asked) {
+         return std::vector{asked.tokens, asked.heads_of_token, asked.rows};
+       },
+       [](const Asked&, const Flags& fixed) {
+         std::vector<Flags> all;
+         for (const char* threads : {"64", "128", "256"}) add_candidate(all, {{"threads", threads}}, fixed);
+         return all;
+       },
+       [](const Asked& asked) {
+         const int resident = std::clamp(32 / (asked.threads / 64), 1, 16);
+         return rounds(asked.arch, asked.tokens * up(asked.heads_of_token, std::max(asked.heads(), 1)),
+                       resident) *
+                (2200.0 + resident * asked.threads * asked.vector_length());
        }});
 }
 

@@ -220,17 +220,18 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
   Page<Combining> page{
       .summary = "the weighted sum of the rows that a table names for each token; an id that is no row "
                  "counts nothing",
-      .options =
-          {"weighted_combine",
-           {arch_option<Combining>(),
-            {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16", "element type of X and Y"},
-            {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
-            {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},
-            {"rows", Read::number(&Combining::rows, 1, 1 << 24), "512", "rows of X"},
-            {"k", Read::number(&Combining::k, 1, 16), "8", "rows of a token"},
-            {"threads", Read::number(&Combining::threads, 64, 1024), "256", "work-items of a workgroup"},
-            {"vector", Read::number(&Combining::vector, 0, 8), "0",
-             "elements that one instruction moves; 0: 16 bytes"}}},
+      .options = {"weighted_combine",
+                  {arch_option<Combining>(),
+                   {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16",
+                    "element type of X and Y"},
+                   {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
+                   {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},
+                   {"rows", Read::number(&Combining::rows, 1, 1 << 24), "512", "rows of X"},
+                   {"k", Read::number(&Combining::k, 1, 16), "8", "rows of a token"},
+                   {"threads", Read::number(&Combining::threads, 64, 1024), "auto",
+                    "work-items of a workgroup", "256"},
+                   {"vector", Read::number(&Combining::vector, 0, 8), "auto",
+                    "elements that one instruction moves; 0: 16 bytes", "0"}}},
       .program = combine_program,
       .sizes =
           [](const Combining& s) {
@@ -252,6 +253,24 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
           [](const Combining& s) {
             return fmt::format("Y[{},{}] of {} rows each of {}, {}", s.m, s.n, s.k, s.rows,
                                to_string(s.type));
+          },
+      .candidates =
+          [](const Combining& s, const Flags& fixed) {
+            int v = 128 / codegen::bits(s.type);
+            while (s.n % v != 0) v /= 2;
+            std::vector<Flags> all;
+            for (const int threads : {64, 128, 256}) {
+              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
+                            fixed);
+            }
+            return all;
+          },
+      .bound =
+          [](const Combining& s) {
+            const int tile = s.threads * s.vector_length(),
+                      resident = std::clamp(32 / (s.threads / 64), 1, 16);
+            return rounds(s.arch, s.m * up(s.n, tile), resident) *
+                   (2200.0 + static_cast<double>(s.k) * resident * tile);
           }};
   return page_of(std::move(page));
 }

@@ -380,6 +380,14 @@ def exec(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any =
     []
     >>> inlay.exec("built/gemm.json", size={"m": 16, "n": 64, "k": 128})["findings"]     # a launch manifest; inputs are zeros
     []"""
+def explain(kernel: Any, /, **options: Any) -> Any:
+    """What `auto` takes for these options of a prebuilt kernel, and why: a dict of `why`, a line, `options`, `clocks`, and `ranking`, the forms that there are.
+
+    Every call of a kernel is of that form. The line goes to the logger `inlay` (level info) when a form is used first:
+
+        >>> logging.basicConfig(level=logging.INFO)
+        >>> inlay.explain("gemm", arch="MI355X", dtype="bf16", m=4096, n=4096, k=4096)["options"]["tile"]
+        '256x256x64'"""
 def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16. `device`, `arch`: as of gemm.
 

@@ -2,6 +2,7 @@
 import functools
 import hashlib
 import json
+import logging
 import os
 import tempfile
 
@@ -15,6 +16,33 @@ def kernels(name=None, /):
     return _inlay.kernel_names() if name is None else _inlay.kernel_options(name)
 
 
+def explain(kernel, /, **options):
+    """What `auto` takes for these options of a prebuilt kernel, and why: a dict of `why`, a line, `options`, `clocks`, and `ranking`, the forms that there are.
+
+    Every call of a kernel is of that form. The line goes to the logger `inlay` (level info) when a form is used first:
+
+        >>> logging.basicConfig(level=logging.INFO)
+        >>> inlay.explain("gemm", arch="MI355X", dtype="bf16", m=4096, n=4096, k=4096)["options"]["tile"]
+        '256x256x64'
+    """
+    try:
+        return _inlay.kernel_choice(kernel, kernel_flags(options), True)
+    except (RuntimeError, ValueError) as e:
+        raise CommandError(str(e)) from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _chosen(name, words):
+    """The options with what is chosen for them, which is said once."""
+    told = _inlay.kernel_choice(name, dict(words), False)
+    _log(name, dict(words), told["why"])
+    return told["flags"]
+
+
+def _log(name, words, why):
+    logging.getLogger("inlay").info("%s %s: auto: %s", name, " ".join(f"--{n} {v}" for n, v in words.items()), why)
+
+
 def run_kernel(name, inputs, /, *, check="bounds,uninit,races", **options):
     """One launch of a prebuilt kernel on the emulator with your data: a dict of its outputs as bytes.
 
@@ -24,7 +52,7 @@ def run_kernel(name, inputs, /, *, check="bounds,uninit,races", **options):
         >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"]
     """
     try:
-        words = kernel_flags(options)
+        words = _chosen(name, tuple(kernel_flags(options).items()))
         names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
         out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, check, False)
         return {k.lower(): v for k, v in out.items()}
@@ -130,11 +158,13 @@ class _Built:
         if not os.path.exists(manifest):
             os.makedirs(os.path.dirname(folder), exist_ok=True)
             with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as fresh:
-                build(name, os.path.join(fresh, "new"), **options)
+                choice = build(name, os.path.join(fresh, "new"), **options)["choice"]
                 try:
                     os.rename(os.path.join(fresh, "new"), folder)
                 except OSError:  # another process was faster
                     pass
+                if choice:
+                    _log(name, flags, choice["why"])
         self.kernel = LoadedKernel(manifest, None, where)
         with open(manifest) as file:
             arguments = [a for a in json.load(file)["arguments"] if a["kind"] == "buffer"]
@@ -192,9 +222,9 @@ _plan = functools.lru_cache(maxsize=4096)(
     lambda name, where, element, sizes, options, launched: _Plan(name, where, element, dict(sizes), dict(options), dict(launched)))
 
 
-def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None, by_hand=None):
+def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None):
     """The outputs of one launch. `inputs`: arrays by the kernel's names; `outputs`: shape and element by name; `sizes`: what the kernel is built
-    for; `launched`: its sizes in a launch, where they are others; `by_hand`: options that the emulator takes where the caller has none."""
+    for; `launched`: its sizes in a launch, where they are others."""
     like = next(iter(inputs.values()))
     for option, of_arrays in {**sizes, "dtype": _element(like)}.items():
         if option in options:
@@ -215,8 +245,7 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     if all(0 in shape for shape, _ in outputs.values()):
         return [_zeros(shape, element, like) for shape, element in outputs.values()]
     if where.startswith("emulator"):
-        asked = {**(by_hand or {}), **options}
-        out = run_kernel(name, inputs, dtype=_element(like), arch=where.partition(":")[2], **sizes, **asked)
+        out = run_kernel(name, inputs, dtype=_element(like), arch=where.partition(":")[2], **sizes, **options)
         return [_like(out[n], like, shape, element) for n, (shape, element) in outputs.items()]
     plan = _plan(name, where, _element(like), tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
     given = {n: _contiguous(a) for n, a in inputs.items()}
@@ -322,25 +351,13 @@ def _rows(x):
     return rows, columns
 
 
-def _row_options(columns, element):
-    """How many work-items and vectors a row of that length takes."""
-    full = 4 if element == "f32" else 8
-    vector = full if columns % full == 0 else 1
-    for threads in (64, 256, 1024):
-        vectors = -(-columns // (threads * vector))
-        if vectors * vector <= 32:
-            return {"threads": threads, "vectors": vectors, "vector": vector}
-    return {"threads": 1024, "vectors": max(1, 32 // vector), "vector": vector, "stream": True}
-
-
 def _by_rows(name, inputs, output, options, device, arch):
     """Of a kernel of rows, by its first input."""
     if "in-place" in kernel_flags(options):
         raise ValueError(f"{name}: in_place has no meaning here: a new array is returned")
     x = next(iter(inputs.values()))
     rows, columns = _rows(x)
-    return _compute(name, inputs, {output: (tuple(x.shape), _element(x))}, {"m": rows, "n": columns}, options, device, arch,
-                    by_hand=_row_options(columns, _element(x)))[0]
+    return _compute(name, inputs, {output: (tuple(x.shape), _element(x))}, {"m": rows, "n": columns}, options, device, arch)[0]
 
 
 def softmax(x, /, *, device="auto", arch=None, **options):

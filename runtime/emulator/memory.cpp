@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace inlay::runtime::emulator {
 namespace {
@@ -256,36 +257,53 @@ bool touches_global_alone(const MemoryFields& f, const Deferred& order) {
                       [](const auto& bytes) { return bytes.first >> 62 == 1; });
 }
 
-} // namespace
-
-void run_memory(Wave& w, const Operation& op) {
-  if (w.vskip || run_near(w, op)) return;
+/// The address of each lane, and what of it lies within a buffer.
+void find_addresses(Wave& w, const Operation& op, Access& a) {
   const MemoryFields& f = op.memory;
-  const isa::Modifiers& m = op.instruction->modifiers;
-  Access a;
   a.mask = w.exec();
   a.limit.fill(255);
-  if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
-  if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
-  if (w.defined != nullptr) demand_addresses(w, op, a.mask);
-  if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && f.device_scope)))
-    release_stores(w);
   switch (f.space) {
-  case Space::buffer: buffer_addresses(w, f, m, a); break;
+  case Space::buffer: buffer_addresses(w, f, op.instruction->modifiers, a); break;
   case Space::flat:
   case Space::global: flat_addresses(w, f, a); break;
   case Space::scratch: scratch_addresses(w, f, a); break;
   case Space::lds: lds_addresses(w, f, a); break;
   }
+  if (f.kind == Kind::to_lds) a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
+}
+
+/// run_near under an observer, who is told first: a load may write the registers that its addresses were in. An atomic says whether it changes memory, lane by lane.
+bool run_near_observed(Wave& w, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  if (w.addresses_alone || (f.kind != Kind::load && f.kind != Kind::store && f.kind != Kind::to_lds))
+    return false;
+  Access a;
+  find_addresses(w, op, a);
+  note_observed(w, f, a, *w.observed);
+  ObservedAccess* const observed = std::exchange(w.observed, nullptr);
+  const bool done = run_near(w, op);
+  w.observed = observed;
+  return done;
+}
+
+} // namespace
+
+void run_memory(Wave& w, const Operation& op) {
+  if (w.vskip || (w.observed == nullptr ? run_near(w, op) : run_near_observed(w, op))) return;
+  const MemoryFields& f = op.memory;
+  Access a;
+  if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
+  if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
+  if (w.defined != nullptr) demand_addresses(w, op, w.exec());
+  if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && f.device_scope)))
+    release_stores(w);
+  find_addresses(w, op, a);
   if (f.space != Space::lds &&
       ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
     synchronize(w);
   if (f.space != Space::lds && f.space != Space::scratch && tells_devices(w) &&
       (f.kind == Kind::atomic || f.device_scope))
     note_flags(w, op, a.address.data(), a.mask);
-  if (f.kind == Kind::to_lds) {
-    a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
-  }
   if (w.group->tracks_global && (f.kind == Kind::load || f.kind == Kind::to_lds) &&
       (f.space == Space::buffer || f.space == Space::global || f.space == Space::flat)) {
     each_lane(a.mask, [&](unsigned l) {

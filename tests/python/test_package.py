@@ -403,6 +403,25 @@ class Kernels(unittest.TestCase):
         y = inlay.run_kernel("softmax", {"x": x}, m=4, n=128, dtype="f16")["y"]
         self.assertEqual(y, inlay.softmax(x).tobytes())
 
+    def test_calls_take_what_is_chosen_for_their_sizes_and_say_so_once(self):
+        a, b = self.array(8, 512), self.array(512, 64)
+        with self.assertLogs("inlay", "INFO") as said:
+            first, again = inlay.gemm(a, b, arch="gfx950"), inlay.gemm(a, b, arch="gfx950")
+        self.assertEqual(first.tobytes(), again.tobytes())
+        self.assertEqual(len(said.output), 1)
+        self.assertRegex(said.output[0], "gemm .*--m 8 --n 64 --k 512: auto: --tile .* modelled clocks")
+        told = inlay.explain("gemm", arch="gfx950", m=8, n=64, k=512)
+        self.assertIn(told["why"], said.output[0])
+        self.assertEqual(told["clocks"], min(f["clocks"] for f in told["ranking"] if "clocks" in f))
+        self.assertIn("no option changes only speed", inlay.explain("topk_gating")["why"])
+        # What is given stays; buffers that only the chosen form has are its own.
+        self.assertEqual(inlay.explain("gemm", m=8, n=64, k=512, tile="32x64x64")["options"]["tile"], "32x64x64")
+        parts = inlay.run_kernel("gemm", {"a": a, "b": numpy.ascontiguousarray(b.T)}, m=8, n=64, k=512, split=256, split_k_fixup=True, tile="16x64x64")
+        self.assertEqual(list(parts), ["c"])
+        numpy.testing.assert_allclose(numpy.frombuffer(parts["c"], numpy.float16).reshape(8, 64), first, rtol=2e-3, atol=2e-2)
+        # Rows of any length have forms.
+        numpy.testing.assert_allclose(inlay.softmax(self.array(2, 100)).astype(float).sum(1), 1, rtol=2e-3)
+
     def test_a_buffer_of_another_size_is_refused(self):
         with self.assertRaisesRegex(inlay.CommandError, "bytes"):
             inlay.run_kernel("softmax", {"x": self.array(4, 100)}, m=4, n=128)

@@ -29,11 +29,11 @@ struct Ranked {
 
 struct Choice {
   enum class From : std::uint8_t { nothing, memory, disk, model };
-  Flags options; ///< empty where there is nothing to choose
-  double clocks = 0;
+  Flags options;     ///< empty where there is nothing to choose
+  double clocks = 0; ///< 0 where one form is all there is: it is not modelled
   std::size_t considered = 0, modelled = 0;
   std::string table; ///< what the table has for the nearest shape, and what it would cost here; or nothing
-  std::string why;   ///< a line
+  std::string why;   ///< a line; where there is nothing to choose it says why
   std::vector<Ranked>
       ranking; ///< modelled ones first, by clocks, then the others by bounds; empty from the cache
   From from = From::nothing;

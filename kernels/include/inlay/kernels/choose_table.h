@@ -6,7 +6,8 @@
 ///
 /// `choose` is asked at the points of a grid, powers of two first and then what lies between them, with the last size of each range; the
 /// form that is chosen at a point is for the sizes after the point before it. Forms are then taken away, the one that costs least
-/// first, until there are `most`: the points of one that goes take a form of a neighbour, by the clocks of the same model. What comes out is
+/// first, until there are `most` and none that costs no size more than `small`: the points of one that goes take a form of a neighbour, by the clocks of the same model.
+/// Of one range the grid is then made finer where by the bounds a form that stays is better between two points than the one of the second. What comes out is
 /// a function of the flags and of the library, as a choice is.
 #pragma once
 
@@ -21,7 +22,8 @@ struct SizeRange {
 };
 
 struct TableOptions {
-  std::size_t most = 6;     ///< forms that are kept
+  std::size_t most = 16;    ///< forms that are kept
+  double small = 0.02;      ///< what no size may lose more of, as a share, by a form that goes though there is room
   std::size_t points = 32;  ///< of the grid, at most, but for the last size of each range
   std::vector<Flags> forms; ///< to choose from in place of all that the kernel has
   ChooseOptions choose;

@@ -326,8 +326,8 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
     choice.clocks = found[0].modelled->clocks;
     choice.considered = all.size() + pruned, choice.modelled = found.size();
     choice.why = fmt::format("{}: {:.0f} modelled clocks, the fewest of {} of {} forms{}",
-                             kernels::words(choice.options), choice.clocks, found.size(), choice.considered,
-                             cut ? ", tuning interrupted" : ", tuned");
+                             kernels::words_that_tell(*kernel, choice.options), choice.clocks, found.size(),
+                             choice.considered, cut ? ", tuning interrupted" : ", tuned");
     kernels::ChooseOptions how;
     how.build = o.build;
     kernels::remember(*kernel, fixed, choice, how);

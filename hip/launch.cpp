@@ -9,6 +9,7 @@
 #include <inlay/launch/manifest.h>
 #include <inlay/runtime/places.h>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace inlay::hip {
@@ -20,11 +21,19 @@ using runtime::Finding;
 
 using Contents = std::map<std::uint64_t, std::vector<std::uint8_t>>;
 
-// Images of code, and host memory that only the program knows to be alive, are not repeated under stress.
+/// All its pages are mapped: host memory that a program registered, freed and forgot is not.
+bool mapped(std::uint64_t begin, std::size_t bytes) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = begin / page * page, pages = (begin + bytes - first + page - 1) / page;
+  std::vector<unsigned char> resident(pages);
+  return ::mincore(reinterpret_cast<void*>(first), pages * page, resident.data()) == 0;
+}
+
+/// What a launch may change, tensors of `pytest --inlay` among it, which are registered for as long as a launch takes.
 Contents contents() {
   Contents out;
   for (const auto& [begin, m] : State::get().memory) {
-    if (m.kind == Memory::Kind::registered) continue;
+    if (m.kind == Memory::Kind::registered && !mapped(begin, m.bytes)) continue;
     const auto* p = reinterpret_cast<const std::uint8_t*>(begin);
     out.emplace(begin, std::vector<std::uint8_t>(p, p + m.bytes));
   }

@@ -112,6 +112,44 @@ def test_a_finding_of_a_thread():
     launch.join()
 '''
 
+STRESS = '''
+import torch, triton, triton.language as tl
+
+
+@triton.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at, at < n) + 1, at < n)
+
+
+@triton.jit
+def who_is_last(x, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + 0 * at, at)
+
+
+@triton.jit
+def who_comes_when(counter, order, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(order + at, tl.atomic_add(counter + 0 * at, 1))
+
+
+def test_in_place():
+    x = torch.arange(100, dtype=torch.float32, device="cuda")
+    add_one[(1,)](x, 100, BLOCK=128)
+    torch.testing.assert_close(x, torch.arange(1, 101, dtype=torch.float32))
+
+
+def test_what_a_race_leaves():
+    who_is_last[(1,)](torch.zeros(1, dtype=torch.int32, device="cuda"), BLOCK=256)
+
+
+def test_order_without_a_race():
+    counter, order = torch.zeros(1, dtype=torch.int32, device="cuda"), torch.zeros(256, dtype=torch.int32, device="cuda")
+    who_comes_when[(1,)](counter, order, BLOCK=256)
+    assert sorted(order.tolist()) == list(range(256)) and counter.item() == 256
+'''
+
 # Scripts as they would stand on a machine with a GPU.
 TRITON_SCRIPT = """
 import torch, triton, triton.language as tl
@@ -275,6 +313,14 @@ class Plugin(unittest.TestCase):
         self.assertIn("no kind 'rasec'", said)
         self.assertIn("AssertionError: of its own", said)
         self.assertIn("inlay: races", said)
+
+    def test_stress(self):
+        with open(os.path.join(self.folder, "test_under_stress.py"), "w") as file:
+            file.write(STRESS)
+        status, said = self.pytest("--inlay", "--inlay-check", "none", "--inlay-stress", "4", "test_under_stress.py")
+        self.assertIn("2 failed, 1 passed", said)
+        for kernel, size in (("who_is_last", 4), ("who_comes_when", 1024)):
+            self.assertRegex(said, rf"another schedule leaves other bits: seed \d: byte \d+ of a buffer of {size} differs\n  launch {kernel} ")
 
     def test_what_is_wrong_with_the_request(self):
         status, said = self.pytest("--inlay", "--inlay-arch", "gfx1100", "test_softmax.py")

@@ -4,6 +4,7 @@
 #include "progress.h"
 #include "resources.h"
 
+#include <inlay/kernels/claims.h>
 #include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 #include <inlay/runtime/benchmark.h>
@@ -42,6 +43,7 @@ struct Candidate {
   std::optional<kernels::Modelled> modelled;
   std::string refused;
   std::optional<double> microseconds; ///< measured, the median
+  nlohmann::json load;                ///< of the shown ones: what `time` says of the clock under load
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -104,6 +106,15 @@ kernels::Flags joined(kernels::Flags flags, const kernels::Flags& more) {
   return flags;
 }
 
+/// The problem of these sizes, of zeros: operands of large problems take longer to make than the model does.
+kernels::Problem zeros(const kernels::LaunchContract& contract, const std::vector<std::int64_t>& sizes) {
+  kernels::Problem p;
+  p.launch = contract.plan(sizes);
+  for (const auto& b : contract.buffers)
+    p.buffers.push_back({b.name, kernels::Bytes(static_cast<std::size_t>(b.bytes(sizes))), b.output});
+  return p;
+}
+
 /// A kernel built, on an emulator, with its operands.
 struct Ready {
   kernels::Problem problem;
@@ -114,6 +125,9 @@ struct Ready {
   Ready(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags)
       : problem(kernel.problem(flags, o.seed)), artifact(kernel.build(flags, o.build)),
         device(open_device("emulator", artifact.arch, unchecked())), loaded(*device, artifact, problem) {}
+  Ready(kernels::Artifact built, const std::vector<std::int64_t>& sizes)
+      : problem(zeros(built.contract, sizes)), artifact(std::move(built)),
+        device(open_device("emulator", artifact.arch, unchecked())), loaded(*device, artifact, problem) {}
 
 private:
   static runtime::EmulatorOptions unchecked() {
@@ -123,13 +137,28 @@ private:
   }
 };
 
-/// As `run --time` does it, with the problem's data.
-kernels::Modelled time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
-  Ready r(kernel, o, flags);
+/// Whether a launch is modelled by its sizes; otherwise with the problem's data, as `run --time` does it.
+bool by_sizes(const kernels::Kernel& kernel, const TuneOptions& o) {
+  return !o.full && !kernel.size_names().empty();
+}
+
+TimeResult time_ready(Ready& r) {
   TimeOptions time;
   time.quick = true;
-  const TimeResult timed =
-      time_problem(time, dynamic_cast<runtime::EmulatorDevice&>(*r.device), r.artifact, r.loaded);
+  return time_problem(time, dynamic_cast<runtime::EmulatorDevice&>(*r.device), r.artifact, r.loaded);
+}
+
+/// Microseconds, TFLOP/s and the share of the peak, as `time` has them.
+std::string load_of(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+  const kernels::WithoutClaims none;
+  Ready r = by_sizes(kernel, o) ? Ready(kernel.build(flags, o.build), kernel.sizes(flags))
+                                : Ready(kernel, o, flags);
+  return time_json(time_ready(r))["chip"]["load"].dump();
+}
+
+kernels::Modelled time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+  Ready r(kernel, o, flags);
+  const TimeResult timed = time_ready(r);
   const Resources used = resources_of(r.artifact);
   kernels::Modelled m;
   m.clocks = timed.chip.clocks, m.resident = timed.resident;
@@ -160,9 +189,8 @@ std::string check_one(const kernels::Kernel& kernel, const TuneOptions& o, const
 /// What one candidate takes, as a line; `refused WHY` where it cannot be built.
 std::string answer(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
   try {
-    const kernels::Modelled m = o.full || kernel.size_names().empty()
-                                    ? time_one(kernel, o, flags)
-                                    : kernels::model_form(kernel, flags, o.build);
+    const kernels::Modelled m =
+        by_sizes(kernel, o) ? kernels::model_form(kernel, flags, o.build) : time_one(kernel, o, flags);
     return fmt::format("{} {} {} {} {}", m.clocks, m.vgprs, m.agprs, m.lds_bytes, m.waves_per_simd);
   } catch (const std::invalid_argument& e) {
     return fmt::format("refused {}", e.what());
@@ -192,7 +220,7 @@ std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptio
       vary.push_back(std::move(v));
     }
     for (kernels::Flags& flags : combinations(vary, fixed))
-      out.push_back({{std::move(flags), 0}, {}, {}, {}});
+      out.push_back({{std::move(flags), 0}, {}, {}, {}, {}});
     return out;
   }
   for (kernels::Form& form : kernel.forms(fixed)) {
@@ -201,7 +229,7 @@ std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptio
       continue;
     }
     std::erase_if(form.options, [&](const auto& f) { return fixed.contains(f.first); });
-    out.push_back({std::move(form), {}, {}, {}});
+    out.push_back({std::move(form), {}, {}, {}, {}});
   }
   if (out.empty())
     throw std::invalid_argument(fmt::format(
@@ -228,14 +256,40 @@ void measure(const kernels::Kernel& kernel, const TuneOptions& o, const kernels:
   }
 }
 
+/// What `time` says of the shown ones, where there is time for it.
+void add_loads(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& fixed,
+               std::vector<Candidate>& found, ProgressBar& bar) {
+  const std::size_t shown = std::min<std::size_t>(found.size(), o.top);
+  std::size_t done = 0;
+  kernels::in_processes(
+      shown, o.processes != 0 ? o.processes : kernels::processors(),
+      [&](std::size_t i) { return load_of(kernel, o, joined(fixed, found[i].form.options)); },
+      [&](std::size_t i, std::optional<std::string> text) {
+        if (text) found[i].load = nlohmann::json::parse(*text);
+        bar.show(static_cast<double>(++done) / static_cast<double>(shown), "the shown ones under load");
+        return interrupted == 0;
+      },
+      [] { return interrupted == 0; });
+}
+
+/// `    106.2   1294.7   92.8 %`, with `-` for what is not known.
+std::string load_text(const nlohmann::json& load) {
+  const bool products = load.contains("tflops") && !load["tflops"].is_null();
+  return fmt::format("{:>9}{:>9}{:>9}",
+                     load.is_null() ? "-" : fmt::format("{:.1f}", load["microseconds"].get<double>()),
+                     products ? fmt::format("{:.1f}", load["tflops"].get<double>()) : "-",
+                     products ? fmt::format("{:.1f} %", load["peak_percent"].get<double>()) : "-");
+}
+
 void print_tuned(Session& session, const TuneOptions& o, const std::vector<Candidate>& found,
                  const std::vector<Candidate>& refused, const std::string& problem, const std::string& tail) {
-  session.out << fmt::format("{}: {}\n\n  clocks    VGPR + AGPR    LDS  waves a SIMD{}\n", o.kernel, problem,
-                             o.measure.empty() ? "" : "  measured us");
+  session.out << fmt::format(
+      "{}: {}\n\n  clocks       us  TFLOP/s  of peak   VGPR + AGPR    LDS  waves a SIMD{}\n", o.kernel,
+      problem, o.measure.empty() ? "" : "  measured us");
   for (std::size_t n = 0; n < found.size() && n < o.top; ++n) {
     const kernels::Modelled& m = *found[n].modelled;
-    session.out << fmt::format("{:>8.0f} {:>7} + {:<4} {:>6} {:>13}{}   {}\n", m.clocks, m.vgprs, m.agprs,
-                               m.lds_bytes, m.waves_per_simd,
+    session.out << fmt::format("{:>8.0f}{} {:>6} + {:<4} {:>6} {:>13}{}   {}\n", m.clocks,
+                               load_text(found[n].load), m.vgprs, m.agprs, m.lds_bytes, m.waves_per_simd,
                                o.measure.empty()       ? ""
                                : found[n].microseconds ? fmt::format(" {:>12.1f}", *found[n].microseconds)
                                                        : fmt::format(" {:>12}", "-"),
@@ -311,6 +365,8 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
   const std::string problem = smaller(*kernel, all_of_first) == all_of_first
                                   ? kernel->problem(all_of_first, o.seed).text
                                   : kernels::words(fixed);
+  add_loads(*kernel, o, fixed, found, bar);
+  bar.erase();
   if (!o.measure.empty()) measure(*kernel, o, fixed, found);
   std::string tail = cut ? fmt::format("; interrupted, {} of {} were tried", done, all.size())
                      : checked == problem
@@ -341,6 +397,7 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
           {"vgprs", c.modelled->vgprs},         {"agprs", c.modelled->agprs},
           {"lds_bytes", c.modelled->lds_bytes}, {"waves_per_simd", c.modelled->waves_per_simd}};
       if (c.form.clocks > 0) one["bound"] = c.form.clocks;
+      if (!c.load.is_null()) one["load"] = c.load;
       if (c.microseconds) one["microseconds"] = *c.microseconds;
       out["candidates"].push_back(std::move(one));
     }

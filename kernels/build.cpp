@@ -1,5 +1,3 @@
-#include "claims.h"
-
 #include <inlay/kernels/build.h>
 
 #include <inlay/algebra/error.h>
@@ -8,6 +6,7 @@
 #include <inlay/codegen/emit_ir.h>
 #include <inlay/codegen/provenance.h>
 #include <inlay/codegen/schedule.h>
+#include <inlay/kernels/claims.h>
 #include <inlay/solver/lds.h>
 #include <inlay/solver/prover.h>
 

@@ -1,7 +1,6 @@
 #include <inlay/kernels/choose.h>
 
-#include "claims.h"
-
+#include <inlay/kernels/claims.h>
 #include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 

@@ -257,6 +257,11 @@ def _torch_on_processor(emulator):
             return processor
         return value
 
+    def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+        """Summed in f32, as the device does it: the processor sums gradients of f16 in f16."""
+        wide = [t if t is None or t.dtype not in (torch.float16, torch.bfloat16) else t.float() for t in (input, weight, bias)]
+        return torch.layer_norm(wide[0], normalized_shape, wide[1], wide[2], eps).to(input.dtype)
+
     class OnProcessor(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function is torch.Tensor.cuda:
@@ -265,6 +270,8 @@ def _torch_on_processor(emulator):
                 return True
             if function in (torch.Tensor.data_ptr, torch.Tensor.__dlpack__):
                 emulator.points_to(args[0])
+            if function is torch.nn.functional.layer_norm:
+                return layer_norm(*args, **(kwargs or {}))
             kwargs = {name: place(value) if name == "device" else value for name, value in (kwargs or {}).items()}
             if function in (torch.Tensor.to, torch.Tensor.new_tensor):
                 args = tuple(place(a) for a in args)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using Catch::Matchers::Contains;
 
@@ -39,6 +40,10 @@ TEST_CASE("tune: candidates by their clocks, each what a launch of it takes by `
     REQUIRE(r.exit == 0);
     const auto timing = nlohmann::json::parse(r.out)["timing"];
     CHECK(timing["chip"]["clocks"].get<double>() == Approx(c["clocks"].get<double>()));
+    for (const char* name : {"clock_mhz", "microseconds", "tflops", "peak_percent"}) {
+      INFO(name);
+      CHECK(timing["chip"]["load"][name].get<double>() == Approx(c["load"][name].get<double>()));
+    }
   }
 }
 
@@ -47,9 +52,20 @@ TEST_CASE("tune: what a kernel proposes, and the table for people") {
       {"tune", "gemm", "--m", "64", "--n", "64", "--k", "64", "--transfer", "no", "--top", "3"});
   INFO(r.err);
   REQUIRE(r.exit == 0);
-  CHECK_THAT(r.out, Contains("VGPR + AGPR") && Contains("--tile ") && !Contains("--transfer") &&
-                        Contains("the first one's result is right"));
+  CHECK_THAT(r.out, Contains("us  TFLOP/s  of peak   VGPR + AGPR") && Contains("--tile ") &&
+                        !Contains("--transfer") && Contains("the first one's result is right"));
   CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 8);
+}
+
+TEST_CASE("tune: microseconds of a kernel without products, which has no TFLOP/s") {
+  const Ran r = inlay_command({"tune", "rmsnorm", "--m", "64", "--n", "512", "--top", "1"});
+  INFO(r.out << r.err);
+  REQUIRE(r.exit == 0);
+  std::istringstream line(r.out.substr(r.out.find("waves a SIMD\n") + 13));
+  double clocks = 0, us = 0;
+  std::string tflops, peak;
+  line >> clocks >> us >> tflops >> peak;
+  CHECK((us > clocks / 2100 && tflops == "-" && peak == "-"));
 }
 
 TEST_CASE("tune: bad input is one message and exit 2", "[error]") {

@@ -92,6 +92,18 @@ def test_gradients():
     torch.testing.assert_close(x.grad, torch.softmax(dy, -1))
 
 
+def test_a_layer_norm_of_halves_sums_as_the_device_does():
+    import torch.nn.functional as F
+
+    torch.manual_seed(0)
+    x, dy = torch.randn(1000, 64, dtype=torch.float16, device="cuda"), torch.randn(1000, 64, dtype=torch.float16, device="cuda")
+    w, b = (torch.rand(64, dtype=torch.float16, device="cuda", requires_grad=True) for _ in range(2))
+    y = F.layer_norm(x, (64,), weight=w, bias=b, eps=1e-5)
+    y.backward(dy)
+    assert y.dtype == torch.float16
+    assert ((b.grad.double() - dy.double().sum(0)).abs() <= dy.double().sum(0).abs() * 2 ** -11 + 1e-4).all()  # rounded once
+
+
 def test_the_profiler_has_each_launch():
     x, y = torch.rand(4, 100, device="cuda"), torch.empty(4, 100, device="cuda")
     softmax[(4,)](x, y, 100, BLOCK=128)
@@ -307,7 +319,7 @@ class Plugin(unittest.TestCase):
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("4 failed, 4 passed", said)
+        self.assertIn("4 failed, 5 passed", said)
         self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
         self.assertIn("inlay_known: no finding of kind bounds any more", said)
         self.assertIn("no kind 'rasec'", said)

@@ -25,7 +25,7 @@ class Report:
     def __str__(self):
         if self:
             return f"{self.name} on {self.arch}: nothing found"
-        return "\n".join([f"{self.name} on {self.arch}: {len(self.findings)} findings"] + [_sentence(f) for f in self.findings])
+        return "\n".join([f"{self.name} on {self.arch}: {len(self.findings)} finding{'s' * (len(self.findings) > 1)}"] + [_sentence(f) for f in self.findings])
 
     __repr__ = __str__
 

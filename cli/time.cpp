@@ -213,10 +213,11 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
   // What the matrix pipes do in the launch, from what they do for the workgroups modelled.
-  double sampled = 0, pipe = 0, vector = 0, moved = static_cast<double>(t.report.unit.stored_bytes);
-  std::vector<double> flops_of, vector_of;
+  double sampled = 0, pipe = 0, products = 0, vector = 0;
+  std::vector<double> flops_of, products_of, vector_of;
   for (const isa::Instruction& i : t.trace.program.instructions) {
     flops_of.push_back(static_cast<double>(isa::matrix_work(i)));
+    products_of.push_back(timing::share_of_products(i, arch) * isa::matrix_clocks(i, arch));
     vector_of.push_back(isa::kind_of(i) == isa::Kind::valu ? t.parameters.issue_clocks(i.mnemonic) : 0);
   }
   for (const auto& g : t.trace.workgroups)
@@ -224,20 +225,25 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
       sampled += static_cast<double>(w.steps.size());
       for (const auto& s : w.steps) {
         t.flops += flops_of[s.instruction];
+        products += products_of[s.instruction];
         vector += vector_of[s.instruction];
       }
     }
   for (const auto c : t.report.unit.matrix_clocks) pipe += static_cast<double>(c);
-  moved += static_cast<double>(t.report.unit.hbm_lines + t.report.unit.mall_hits) * 128;
+  // Of the units that ask for a line of HBM one fetches it; what is stored there nobody shares.
+  const bool stores = unit.data_in == timing::UnitOptions::Start::hbm && unit.mall_share < 0.5;
+  const double moved = static_cast<double>(stores ? t.report.unit.stored_bytes : 0) +
+                       static_cast<double>(t.report.unit.hbm_lines) * 128 / std::max(1.0, unit.mall_sharers);
   const double mean = work.mean() > 0 ? work.mean() : static_cast<double>(each);
   const double scale = sampled > 0 ? mean * static_cast<double>(t.plan.workgroups) / sampled : 0;
   t.flops *= scale;
   const double clocks = std::max(1.0, t.chip.clocks);
   const double simds = clocks * t.parameters["simds"] * t.plan.units;
-  t.activity.matrix = pipe * scale / simds;
+  t.pipes_busy = pipe * scale / simds;
+  t.activity.matrix = products * scale / simds;
   t.activity.vector = vector * scale / simds;
-  t.activity.memory = moved * scale / std::max(1.0, unit.l2_sharers) / clocks * t.parameters["clock_mhz"] *
-                      1e6 / (t.parameters["hbm_tbytes"] * 1e12);
+  t.activity.memory =
+      moved * scale / clocks * t.parameters["clock_mhz"] * 1e6 / (t.parameters["hbm_tbytes"] * 1e12);
   t.load = o.clock != 0 ? timing::LoadClock{o.clock, 0} : timing::load_clock(t.parameters, t.activity);
   t.at_load = t.chip;
   if (o.clock == 0 && t.load.mhz != t.parameters["clock_mhz"]) {
@@ -306,7 +312,7 @@ namespace {
 
 /// Of what the matrix pipes could do at the clock that the times are for.
 double peak_share(const TimeResult& t) {
-  return t.activity.matrix * t.chip.clocks / std::max(1.0, t.at_load.clocks);
+  return t.pipes_busy * t.chip.clocks / std::max(1.0, t.at_load.clocks);
 }
 
 std::string workgroups_text(const std::vector<std::uint64_t>& ids) {

@@ -44,6 +44,7 @@ struct TimeResult {
   double mean_work = 0, most_work = 0; ///< wave instructions of a workgroup
   double l2_share = 0, mall_share = 0; ///< of the inputs, with --data-in auto
   runtime::timing::Activity activity;
+  double pipes_busy = 0;             ///< share of the launch's clocks, of all SIMDs' matrix pipes
   double flops = 0;                  ///< multiplications and additions of matrix instructions, of the launch
   runtime::timing::ChipTime at_load; ///< the clocks at that clock: memory keeps its own
   runtime::timing::LoadClock load;   ///< the clock that the times are for: of --clock, or under load

@@ -1,4 +1,5 @@
 // Rounds, sharing, extrapolation.
+#include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/timing/chip.h>
@@ -286,6 +287,48 @@ std::vector<std::uint64_t> sample_of(const UnitQueue& queue, unsigned resident, 
 
 double held(double footprint, double cache_bytes) {
   return std::clamp((1.25 - footprint / std::max(1.0, cache_bytes)) / 0.5, 0.0, 1.0);
+}
+
+namespace {
+
+/// One number for types that the same multipliers take.
+int multipliers(machine::Operand type) {
+  using machine::Operand;
+  switch (type) {
+  case Operand::bf16: return static_cast<int>(Operand::f16);
+  case Operand::bf8: return static_cast<int>(Operand::fp8);
+  case Operand::bf6:
+  case Operand::fp4: return static_cast<int>(Operand::fp6);
+  default: return static_cast<int>(type);
+  }
+}
+
+double products_each_pass(const machine::MatrixInstruction& row, isa::Arch arch, bool narrow) {
+  const int passes = row.on(arch) ? row.timing_on(arch, narrow).passes : 0;
+  return passes == 0 ? 0 : static_cast<double>(row.work()) / (row.sparse ? 4 : 2) / passes;
+}
+
+} // namespace
+
+double share_of_products(const isa::Instruction& i, isa::Arch arch) {
+  const auto* row = machine::find_matrix_instruction(i.mnemonic);
+  if (row == nullptr) return 0;
+  const bool narrow = row->typed_by_modifiers && i.modifiers.cbsz >= 2 && i.modifiers.blgp >= 2;
+  const int type = multipliers(!row->typed_by_modifiers ? row->a
+                               : narrow                 ? machine::Operand::fp6
+                                                        : machine::Operand::fp8);
+  const double mine = products_each_pass(*row, arch, narrow);
+  double most = mine;
+  for (const auto& other : machine::matrix_instructions()) {
+    if (!other.typed_by_modifiers) {
+      if (multipliers(other.a) == type) most = std::max(most, products_each_pass(other, arch, false));
+      continue;
+    }
+    for (const bool n : {false, true})
+      if (type == multipliers(n ? machine::Operand::fp6 : machine::Operand::fp8))
+        most = std::max(most, products_each_pass(other, arch, n));
+  }
+  return most == 0 ? 0 : mine / most;
 }
 
 LoadClock load_clock(const Parameters& p, const Activity& activity) {

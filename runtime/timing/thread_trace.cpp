@@ -85,9 +85,34 @@ void write(const fs::path& file, const Json& j) {
 
 bool issues(Cause c) { return c <= Cause::control; }
 
+/// The folder of one trace, in what rocprofv3 writes: decoded ones are folders ui_output_agent_*_dispatch_* of its output, raw ones files beside them or in a folder of the host's name.
+/// What is decoded comes first; a folder without either is left for the reader to complain of.
+std::string trace_in(const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(fs::path(folder) / "code.json", error)) return folder;
+  std::vector<std::string> decoded, raw;
+  if (is_raw_trace(folder)) raw.push_back(folder);
+  for (fs::recursive_directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
+    if (!i->is_directory()) continue;
+    if (i.depth() == 1) i.disable_recursion_pending();
+    const std::string name = i->path().string();
+    if (fs::exists(i->path() / "code.json", error)) decoded.push_back(name);
+    if (is_raw_trace(name)) raw.push_back(name);
+  }
+  std::vector<std::string>& found = decoded.empty() ? raw : decoded;
+  if (found.empty()) return folder;
+  std::sort(found.begin(), found.end());
+  if (found.size() == 1) return found.front();
+  std::string names;
+  for (const std::string& f : found) names += "\n  " + f;
+  throw std::runtime_error(folder + " has " + std::to_string(found.size()) + " traces:" + names +
+                           "\n  hint   name one of them");
+}
+
 } // namespace
 
-ThreadTrace read_thread_trace(const std::string& folder) {
+ThreadTrace read_thread_trace(const std::string& given) {
+  const std::string folder = trace_in(given);
   if (is_raw_trace(folder)) return read_raw_trace(folder);
   ThreadTrace t;
   t.folder = folder;

@@ -294,6 +294,50 @@ loop:
   std::remove(name.c_str());
 }
 
+TEST_CASE("what takes power: bytes of HBM, a shared line once, and products rather than busy pipes") {
+  // Each of 256 workgroups reads the same 4 KiB and writes 4 KiB of its own.
+  const std::string copy = file("power_of_time_test.s", assembly(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v1, 4, v0
+  s_lshl_b32 s6, s2, 12
+  s_waitcnt lgkmcnt(0)
+  global_load_dwordx4 v[4:7], v1, s[4:5]
+  global_load_dwordx4 v[4:7], v1, s[4:5] offset:1024
+  global_load_dwordx4 v[4:7], v1, s[4:5] offset:2048
+  global_load_dwordx4 v[4:7], v1, s[4:5] offset:3072
+  s_waitcnt vmcnt(0)
+  v_add_u32 v1, s6, v1
+  v_add_u32 v1, 0x10000, v1
+  global_store_dwordx4 v1, v[4:7], s[4:5]
+  global_store_dwordx4 v1, v[4:7], s[4:5] offset:1024
+  global_store_dwordx4 v1, v[4:7], s[4:5] offset:2048
+  global_store_dwordx4 v1, v[4:7], s[4:5] offset:3072)"));
+  const auto chip = [&](const std::string& name, const std::string& grid, const std::string& where) {
+    return timing({"time", name, "--arch", "gfx950", "--grid", grid, "--arg", "zeros:2097152", "--json",
+                   "--quick", "--data-in", where})["chip"];
+  };
+  const auto bytes = [&](const std::string& where) {
+    const auto c = chip(copy, "256", where);
+    return c["load"]["activity"]["memory"].get<double>() * 8e12 * c["clocks"].get<double>() / 2400e6;
+  };
+  CHECK(bytes("hbm") == Approx(257 * 4096).epsilon(0.001));
+  CHECK(bytes("mall") == 0);
+  std::remove(copy.c_str());
+
+  // Both keep the pipe for 16 clocks; the one of 8 bits makes half of the products that gfx950 can.
+  const auto matrix = [&](const std::string& instruction) {
+    std::string body;
+    for (int i = 0; i < 200; ++i) body += "  " + instruction + "\n";
+    const std::string name = file("products_of_time_test.s", assembly(body));
+    const auto c = chip(name, "1", "hbm");
+    std::remove(name.c_str());
+    CHECK(c["load"]["activity"]["matrix"].get<double>() < 1.0 / 1000); // of 1024 SIMDs one works
+    return c["load"]["activity"]["matrix"].get<double>() * c["clocks"].get<double>() * 1024 / 200;
+  };
+  CHECK(matrix("v_mfma_f32_16x16x32_bf16 v[0:3], v[4:7], v[4:7], v[0:3]") == Approx(16));
+  CHECK(matrix("v_mfma_f32_16x16x32_fp8_fp8 v[0:3], v[4:5], v[6:7], v[0:3]") == Approx(8));
+}
+
 TEST_CASE("what cannot be modelled is one message") {
   const auto bad = [](std::vector<std::string> a, const std::string& expected) {
     const Ran r = inlay_command(a);

@@ -253,6 +253,38 @@ TEST_CASE("the clock under load falls with each thing that takes power") {
   }
 }
 
+TEST_CASE("a matrix instruction's share of the products that its target can make") {
+  // Products a clock by the manuals: a dense one of 16 bits makes 512 on gfx942 and 1024 on gfx950, of 8 bits 1024 and 2048, of 4 bits 4096; f32 128.
+  const auto share = [](const std::string& text, isa::Arch arch) {
+    const Trace t = record(text + "\ns_endpgm", {.arch = arch});
+    return share_of_products(t.program.instructions.at(0), arch);
+  };
+  struct Row {
+    const char* text;
+    double gfx942, gfx950; ///< negative: the target does not have it
+  };
+  for (const Row& r : {
+           Row{"v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3]", 1, 0.5},
+           Row{"v_mfma_f32_32x32x8bf16_1k v[0:15], v[16:17], v[18:19], v[0:15]", 1, 0.5},
+           Row{"v_mfma_f32_16x16x32_bf16 v[0:3], v[4:7], v[8:11], v[0:3]", -1, 1},
+           Row{"v_mfma_f32_16x16x32_fp8_fp8 v[0:3], v[4:5], v[6:7], v[0:3]", 1, 0.5},
+           Row{"v_mfma_f32_32x32x16_bf8_fp8 v[0:15], v[16:17], v[18:19], v[0:15]", 1, 0.5},
+           Row{"v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], v[0:3]", -1, 1},
+           Row{"v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:7], v[8:11], v[0:3] cbsz:4 blgp:4", -1, 1},
+           Row{"v_mfma_i32_16x16x32_i8 v[0:3], v[4:5], v[6:7], v[0:3]", 1, 0.5},
+           Row{"v_mfma_i32_16x16x64_i8 v[0:3], v[4:7], v[8:11], v[0:3]", -1, 1},
+           Row{"v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15]", 1, 1},
+           Row{"v_smfmac_f32_16x16x32_f16 v[0:3], v[4:5], v[6:9], v10", 1, 0.5},
+           Row{"v_add_f32 v0, v1, v2", 0, 0},
+       })
+    for (const auto& [arch, expected] :
+         {std::pair{isa::Arch::gfx942, r.gfx942}, std::pair{isa::Arch::gfx950, r.gfx950}}) {
+      if (expected < 0) continue;
+      INFO(r.text << " on " << isa::to_string(arch));
+      CHECK(share(r.text, arch) == Approx(expected));
+    }
+}
+
 TEST_CASE("at a lower clock of the units what a load spends beyond L2 is fewer of their clocks") {
   for (const auto arch : {isa::Arch::gfx90a, isa::Arch::gfx942, isa::Arch::gfx950}) {
     const Parameters p = Parameters::of(arch);

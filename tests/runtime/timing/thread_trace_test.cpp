@@ -241,6 +241,29 @@ TEST_CASE("raw traces are read by the decoder's library, where there is one") {
         std::string::npos);
 }
 
+TEST_CASE("the folder that rocprofv3 wrote is taken as it is") {
+  namespace fs = std::filesystem;
+  const RawFolder raw;
+  const Exported decoded(Parameters::of(isa::Arch::gfx950), "inside");
+  const fs::path top = fs::temp_directory_path() / "inlay_rocprofv3_output_test";
+  fs::remove_all(top);
+  fs::create_directories(top / "host");
+  std::ofstream(top / "stats_12_34_dispatch_7.csv") << "Codeobj,Vaddr\n";
+  fs::copy(raw.folder, top / "host", fs::copy_options::recursive);
+  ::setenv("INLAY_TRACE_DECODER", INLAY_FAKE_TRACE_DECODER, 1);
+  CHECK(read_thread_trace(top.string()).all_waves == 2);
+  // What rocprofv3 has decoded itself needs no decoder.
+  ::setenv("INLAY_TRACE_DECODER", "/nowhere/decoder.so", 1);
+  fs::copy(decoded.folder, top / "host" / "ui_output_agent_34_dispatch_7", fs::copy_options::recursive);
+  CHECK(read_thread_trace(top.string()).all_waves == 4);
+  CHECK(read_thread_trace((top / "host").string()).all_waves == 4);
+  fs::copy(decoded.folder, top / "host" / "ui_output_agent_34_dispatch_8", fs::copy_options::recursive);
+  const std::string several = error_of([&] { (void)read_thread_trace(top.string()); });
+  CHECK(several.find("has 2 traces") != std::string::npos);
+  CHECK(several.find("ui_output_agent_34_dispatch_8\n  hint") != std::string::npos);
+  fs::remove_all(top);
+}
+
 TEST_CASE("traces of the model give back the numbers that it ran with") {
   const Parameters built_in = Parameters::of(isa::Arch::gfx950);
   const std::vector<std::pair<const char*, double>> numbers = {

@@ -153,10 +153,14 @@ struct UnitQueue {
 /// have left before their turn comes, and in between a part.
 [[nodiscard]] double held(double footprint, double cache_bytes);
 
-/// What takes power in a launch, as shares of what the chip could do in its clocks: matrix pipes busy, slots of vector instructions taken, bytes of HBM moved.
+/// What takes power in a launch, as shares of what the chip could do in its clocks: products of matrix instructions made, slots of vector instructions taken, bytes of HBM moved.
 struct Activity {
   double matrix = 0, vector = 0, memory = 0;
 };
+
+/// Products a clock of a matrix instruction, as a share of the most that the target makes of elements of its type; 0 for other instructions. The pipe is busy with an instruction of
+/// half the rate as long, but half of its multipliers are: a target keeps the instructions of the one before it, of fewer products in the same clocks.
+[[nodiscard]] double share_of_products(const isa::Instruction& i, isa::Arch arch);
 
 /// The clock of a chip under load: power has a limit, so the clock falls by `load_clock_matrix`, `load_clock_vector` and `load_clock_memory` of the peak times the shares of `activity`,
 /// to not less than 0.3 of the peak.

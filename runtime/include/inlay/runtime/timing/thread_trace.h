@@ -44,7 +44,7 @@ struct ThreadTrace {
   std::vector<std::uint32_t> begins; ///< of all waves of the first engine, in order
 };
 
-/// Errors: std::runtime_error naming the file and what it lacks.
+/// `folder`: of one trace, decoded or raw, or what rocprofv3 wrote with one trace in it. Errors: std::runtime_error naming the file and what it lacks.
 [[nodiscard]] ThreadTrace read_thread_trace(const std::string& folder);
 
 /// Clocks of an average wave at one instruction, waits included.

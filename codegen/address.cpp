@@ -1,4 +1,5 @@
 #include <inlay/codegen/address.h>
+#include <inlay/codegen/nest.h>
 
 #include "thread_value.h"
 
@@ -100,6 +101,7 @@ bool has_workgroup(const Program& program, Sym s) {
     for (const GridAxis& g : program.grid())
       if (a == *g.symbol.as_atom()) return true;
     if (program.shares() && a == *program.shares()->begin.as_atom()) return true;
+    if (counts_trips_of_nest(program, a)) return true; // made anew in each
   }
   return false;
 }

@@ -52,7 +52,8 @@ void Emitter::tile(Value work_item_id) {
           }))
         zeros_ = k.zeros_in_memory();
   for (const CodeRegion& r : code_.regions)
-    for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) prepare(*list);
+    if (std::none_of(nests_.begin(), nests_.end(), [&](const Nest& n) { return n.holds(r); }))
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) prepare(*list);
   regions(0, code_.regions.size(), 0);
 }
 
@@ -161,6 +162,16 @@ void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
   const auto guards = [&](std::size_t n) -> const std::vector<Guard>& { return code_.regions[n].guards; };
   for (std::size_t n = begin; n < end;) {
     if (guards(n).size() == depth) {
+      const auto nest = std::find_if(nests_.begin(), nests_.end(), [&](const Nest& x) {
+        return x.holds(code_.regions[n]) &&
+               std::find(open_nests_.begin(), open_nests_.end(), &x) == open_nests_.end();
+      });
+      if (nest != nests_.end()) {
+        const std::size_t until = regions_of(*nest, code_).second;
+        trips(*nest, n, until, depth);
+        n = until;
+        continue;
+      }
       const CodeRegion& r = code_.regions[n++];
       r.is_loop ? loop(r) : straight(r.body);
       continue;
@@ -170,6 +181,57 @@ void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
     branch(n, until, depth);
     n = until;
   }
+}
+
+KernelBuilder::Values Emitter::handed_on(const std::vector<RegKey>& keys) {
+  KernelBuilder::Values out;
+  for (const RegKey& key_of : keys) out.push_back(handed_on(env_.at(key_of)));
+  return out;
+}
+
+// Regions begin .. end, once for each trip. What they write and has a value before is handed on; nothing else that a trip made is known
+// in the next one, or after the last.
+void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::size_t depth) {
+  k.locate(nest.where);
+  std::vector<RegKey> keys;
+  std::vector<Type> types;
+  for (std::size_t n = begin; n < end; ++n)
+    for (const auto* list : {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
+      for (const Inst& i : *list)
+        if (i.def.id >= 0 && outside(i.def.id) && env_.contains(key(i.def)) &&
+            std::find(keys.begin(), keys.end(), key(i.def)) == keys.end()) {
+          keys.push_back(key(i.def));
+          types.push_back(env_.at(keys.back()).type);
+          zeroed_.erase(i.def.id), in_agprs_.erase(i.def.id);
+        }
+  const Env before = env_;
+  const auto saved =
+      std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
+  const auto enter = [&](const KernelBuilder::Values& values) {
+    env_ = before;
+    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
+    for (std::size_t n = 0; n < keys.size(); ++n)
+      env_[keys[n]] = types[n] == values[n].type ? values[n] : k.bitcast(values[n], types[n]);
+  };
+  const KernelBuilder::Values last =
+      k.loop(number(0), k.lower(nest.trips()), number(1), handed_on(keys),
+             [&](Value t, const KernelBuilder::Values& values) {
+               enter(values);
+               k.bind(nest.t, t);
+               open_nests_.push_back(&nest);
+               for (std::size_t n = begin; n < end; ++n)
+                 if (std::none_of(nests_.begin(), nests_.end(), [&](const Nest& x) {
+                       return x.holds(code_.regions[n]) &&
+                              std::find(open_nests_.begin(), open_nests_.end(), &x) == open_nests_.end();
+                     }))
+                   for (const auto* list :
+                        {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
+                     prepare(*list);
+               regions(begin, end, depth);
+               open_nests_.pop_back();
+               return handed_on(keys);
+             });
+  enter(last);
 }
 
 void Emitter::branch(std::size_t begin, std::size_t end, std::size_t depth) {

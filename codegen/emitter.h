@@ -12,6 +12,7 @@
 
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/kernel_builder.h>
+#include <inlay/codegen/nest.h>
 #include <inlay/codegen/schedule.h>
 
 #include <inlay/algebra/error.h>
@@ -119,6 +120,8 @@ private:
 
   void regions(std::size_t begin, std::size_t end, std::size_t depth);
   void branch(std::size_t begin, std::size_t end, std::size_t depth);
+  void trips(const Nest& nest, std::size_t begin, std::size_t end, std::size_t depth);
+  KernelBuilder::Values handed_on(const std::vector<RegKey>& keys);
   void under(Value condition, const std::vector<RegKey>& written, const KernelBuilder::Values* otherwise,
              const std::function<void()>& body);
 
@@ -242,6 +245,8 @@ private:
   std::map<int, bool> shares_scales_; ///< by operation
   std::set<int> zeroed_;              ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
+  std::vector<Nest> nests_ = nests_of(p_);
+  std::vector<const Nest*> open_nests_;
 };
 
 } // namespace inlay::codegen

@@ -1,6 +1,7 @@
 // Program to instructions: one node for each instruction of a wave, in program order.
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/code.h>
+#include <inlay/codegen/nest.h>
 
 #include "thread_value.h"
 
@@ -41,10 +42,15 @@ private:
   }
   void list(const std::vector<Op>& ops) {
     for (const Op& op : ops) {
-      if (const auto* l = std::get_if<LoopOp>(&op.what)) {
-        if (!loops_.empty())
-          throw CodegenError("loop: a loop inside a loop is not generated",
-                             "line   " + std::to_string(op.where.line()), "one loop over both extents");
+      if (const auto* l = std::get_if<LoopOp>(&op.what); l && holds_loops(*l)) {
+        op_ = next_op_++;
+        check_nest(*l, op.where);
+        loops_.push_back(l);
+        open_region();
+        list(l->body);
+        loops_.pop_back();
+        open_region();
+      } else if (l) {
         op_ = next_op_++;
         Region& loop = open_region();
         loop.is_loop = true;
@@ -53,7 +59,9 @@ private:
         loop.tile = l->tile;
         loop.pipeline = l->pipeline;
         loops_.push_back(l);
+        in_trips_ = true;
         list(l->body);
+        in_trips_ = false;
         loops_.pop_back();
         written_before_read(*l);
         open_region();
@@ -79,6 +87,21 @@ private:
     }
   }
 
+  /// Its trips follow one another.
+  static void check_nest(const LoopOp& l, const std::source_location& where) {
+    const Pipeline& p = l.pipeline;
+    const std::string line = "line   " + std::to_string(where.line());
+    if (p.distance != 0 || p.ring != 1 || !p.pins.empty() || p.depth.given() || p.stagger || p.pingpong)
+      throw CodegenError("loop: a loop that holds loops is not pipelined",
+                         "distance " + std::to_string(p.distance) + ", ring " + std::to_string(p.ring) +
+                             ", " + line,
+                         "distance 0, ring 1: the loops inside of it have pipelines of their own");
+    if (least_of(l.extent))
+      throw CodegenError("loop: a loop that holds loops ends at one number",
+                         "extent " + to_string(l.extent) + ", " + line,
+                         "a size, a number, or how many workgroups a grid axis has");
+  }
+
   /// A tile with stages is of one trip: what a trip reads of it the trip has written before.
   void written_before_read(const LoopOp& l) {
     if (l.pipeline.ring < 2) return;
@@ -97,7 +120,7 @@ private:
   }
 
   int reg(Element element, int count) {
-    graph_.registers.push_back({element, count, loops_.empty()});
+    graph_.registers.push_back({element, count, !in_trips_});
     return static_cast<int>(graph_.registers.size()) - 1;
   }
   std::vector<Piece>& pieces(int fragment) { return pieces_[static_cast<std::size_t>(fragment)]; }
@@ -756,6 +779,7 @@ private:
   Graph graph_;
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   std::vector<const LoopOp*> loops_;       ///< open ones
+  bool in_trips_ = false;                  ///< the last of them holds no loops: registers are an iteration's
   std::vector<Guard> guards_;              ///< of the branches that are open
   Waves waves_;                            ///< of the role that is open
   int op_ = -1, next_op_ = 0;

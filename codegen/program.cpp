@@ -124,6 +124,11 @@ Program::Share Program::share(int workers, Sym extent, int tile) {
   return {shares_->begin, shares_->count};
 }
 
+void Program::persistent(int workers) {
+  if (grid_.size() == 1 && grid_[0].axis < 2) (void)workgroups(1 - grid_[0].axis, Sym(1), 1);
+  (void)share(workers, Sym(1), 1);
+}
+
 Sym Program::value(const Tensor& table, Sym at) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global ||
       table.output)

@@ -1,6 +1,7 @@
 // The claims about the order of sums, from the trees of sum_order/trees.h.
 #include "sum_order/trees.h"
 
+#include <inlay/codegen/nest.h>
 #include <inlay/codegen/sum_order.h>
 
 #include <inlay/algebra/print.h>
@@ -272,6 +273,20 @@ SumOrders sum_orders(const Graph& graph) {
       batches.push_back(shape[a]);
 
   SumOrders out;
+  if (const std::vector<Nest> nests = nests_of(p); !nests.empty()) {
+    const auto leave_open = [&](const std::string& claim) {
+      out.claims.push_back(undecided(claim,
+                                     "sums over several trips of a loop that holds loops are not followed",
+                                     nests[0].op, nests[0].where));
+    };
+    leave_open("deterministic");
+    for (const char* claim : {"batch-invariant", "position-invariant"}) {
+      if (batches.empty()) leave_open(claim);
+      for (const Sym& batch : batches) leave_open(std::string(claim) + " (" + to_string(batch) + ")");
+    }
+    leave_open("split-invariant");
+    return out;
+  }
   std::unique_ptr<Trees> trees;
   for (const Sym& batch : batches) {
     trees = std::make_unique<Trees>(graph, batch);

@@ -562,6 +562,10 @@ void add_program(py::module_& m) {
            }),
            "workers"_a, "extent"_a, "tile"_a,
            "A part of a tile's sum over an extent (stream-K): trips (begin, count).")
+      .def("persistent", located(+[](const Owner& k, int workers) { to(k).persistent(workers); }),
+           "workers"_a,
+           "That many workgroups walk over all tiles of the grid, and run the program once for each of "
+           "theirs.")
       .def("uniform", located(+[](const Owner& k, const PyTensor& table, const PySym& at) {
              return PySym{k, to(k).uniform(of(k, table), of(k, at), here())};
            }),

@@ -1,6 +1,8 @@
 // Machine code against the Code that it was made from: what is asked, in which order.
 #include "code_sides.h"
 
+#include <inlay/codegen/nest.h>
+
 namespace inlay::kernels::validate::sides {
 
 void Sides::symbolic() {
@@ -177,6 +179,10 @@ void Sides::judge() {
         "waves of a workgroup may be on several compute units (.amdhsa_tg_split), where LDS is not");
   if (p_.shares()) {
     missing("a workgroup goes on from tile to tile (stream-K), and is followed through one");
+    return;
+  }
+  if (!codegen::nests_of(p_).empty()) {
+    missing("a loop holds loops, and the machine code is followed through one loop after the other");
     return;
   }
   try_to([&] { guards(); });

@@ -165,6 +165,15 @@ const std::vector<Content::Point>& Content::points(const Home& home) {
           if (other.is_loop) here.at.set(other.trip, Int(trip));
         here.text += ", trip " + std::to_string(trip);
       }
+      for (const Nest& nest : nests_) {
+        if (!nest.holds(r)) continue;
+        const std::int64_t trips = number(nest.trips(), point.at),
+                           trip = static_cast<std::int64_t>(
+                               scramble(point.seed + 2 + *nest.t.as_atom()) %
+                               static_cast<std::uint64_t>(std::max<std::int64_t>(trips, 1)));
+        here.at.set(nest.t, Int(trip));
+        here.text += ", " + to_string(nest.t) + " = " + std::to_string(trip);
+      }
       out.push_back(std::move(here));
     } catch (const OverflowError&) {
     }

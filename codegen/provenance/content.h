@@ -14,6 +14,7 @@
 #pragma once
 
 #include <inlay/codegen/address.h>
+#include <inlay/codegen/nest.h>
 
 #include <map>
 #include <optional>
@@ -64,6 +65,7 @@ private:
 
   const Code& code_;
   const Program& p_;
+  std::vector<Nest> nests_ = nests_of(p_);
   std::map<const Inst*, Home> home_;
   std::vector<Point> all_;
   std::map<Home, std::vector<Point>> points_;

@@ -10,9 +10,11 @@ namespace provenance {
 
 Derivation Interpreter::run() {
   try {
+    find_nests();
     make_world();
     find_blocks();
     static_claims();
+    if (!nests_.empty()) prepared_.clear(); // what they are in any trip
     device_claims();
     regions(State{}, 0);
     coverage();
@@ -92,6 +94,7 @@ void Interpreter::make_world() {
   std::size_t of_two = 0;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop) world_of_loop(r, least_of(r.extent) ? ends_of_loops_[of_two++] : LeastEnd::size);
+  for (const Around& around : nests_) world_of_loop(around.as_loop, LeastEnd::size);
   std::vector<std::pair<Sym, Sym>> again; // of a size that is cut into tiles more than once
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);

@@ -20,6 +20,7 @@ std::vector<std::pair<AtomId, Sym>> Interpreter::trips() const {
   std::vector<std::pair<AtomId, Sym>> replace;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop) replace.emplace_back(*r.trip.as_atom(), trip_value_);
+  for (const Running& trip : running_) replace.emplace_back(*trip.around->nest.t.as_atom(), trip.number);
   return replace;
 }
 
@@ -199,6 +200,9 @@ void Interpreter::finish(State& s, const Queued& q) {
 void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
+  if (t.output && !running_.empty())
+    refute("what is read is what was there before the launch", t.name,
+           "it is an output, and is read inside of a loop that holds loops");
   bool in_turn = false;
   if (p_.tensor(t.memory()).device >= 0) load_of_peer(s, p_.tensor(t.memory()));
   if (const auto* spec = t.output ? p_.specification(t) : nullptr; spec && spec->table >= 0)

@@ -8,6 +8,7 @@
 #include "terms.h"
 
 #include <inlay/codegen/address.h>
+#include <inlay/codegen/nest.h>
 #include <inlay/codegen/provenance.h>
 
 #include <inlay/algebra/print.h>
@@ -183,6 +184,35 @@ private:
   bool same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next);
   void compare(const CodeRegion& r, const State& invariant, const State& after,
                std::span<const std::pair<AtomId, Sym>> next);
+
+  // ------------------------------------------------------------ loops that hold loops: nests.cpp
+  /// A loop that holds loops, as what the rules for loops ask about; and which regions are its own.
+  struct Around {
+    Nest nest;
+    std::size_t begin = 0, end = 0;
+    CodeRegion as_loop; ///< all its instructions that stand in no loop inside of it
+  };
+  using After = std::function<void(State)>;
+  struct Running {
+    const Around* around = nullptr;
+    Sym number{};
+    After after; ///< what follows the trip
+  };
+  void find_nests();
+  // Whether a nest begins with region i, or the trip that is run ends before it; and what there is to do then.
+  bool enters_or_ends(State& s, std::size_t i);
+  // The trip of that number, and after it what `after` says.
+  void trip(State s, const Around& around, Sym number, const After& after);
+  // What follows trip `number`: the regions behind the nest where it was the last one, and `on` where it was not. Both with what the
+  // number of trips then is known to be.
+  void after_trip(State s, const Around& around, Sym number, const After& on);
+  void nest(State s, const Around& around);
+  void in_all_trips(const State& first, const State& next, const Around& around, Sym base);
+  // What is known of sizes, but not of how many trips nests have, in all that the places hold.
+  void write_down_others(State& s, const Around& around);
+  void write_into(State& s, std::span<const std::pair<AtomId, Sym>> known);
+  // For claims about a region's instructions: its nests have more trips than that of the instruction.
+  std::vector<std::pair<AtomId, Sym>> in_any_trip(const CodeRegion& r);
 
   // ------------------------------------------------------------ instructions: instructions.cpp
   void list(State& s, const std::vector<Inst>& insts, Sym trip, int number);
@@ -509,6 +539,15 @@ private:
   /// along another axis or by a loop, too. `world_` has one of the cuts.
   std::vector<std::pair<Sym, Sym>> begun_;
   std::vector<std::pair<Sym, Sym>> given_; ///< first <= second: which of two ends of a loop is the least
+  std::deque<Around> nests_;               ///< outer ones first
+  std::vector<Running> running_;           ///< likewise
+  struct Open {
+    std::set<RegKey> had;      ///< registers that have a value before it
+    Sym last{};                ///< the number of its last trip, as it is known before it
+    std::set<AtomId> counts{}; ///< symbols that say more of that in its trips
+  };
+  std::map<const Around*, Open> open_; ///< nests that are run
+  int inductions_ = 0;                 ///< steps of loops that are under way
   const Inst* at_ = nullptr;
   Sym trip_value_{};
   int number_ = 0, ring_ = 1;

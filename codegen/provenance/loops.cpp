@@ -7,6 +7,7 @@ namespace inlay::codegen::provenance {
 
 void Interpreter::regions(State s, std::size_t from) {
   for (std::size_t i = from; i < code_.regions.size(); ++i) {
+    if (enters_or_ends(s, i)) return;
     const CodeRegion& r = code_.regions[i];
     if (const Guard* g = undecided(r)) return both_paths(std::move(s), *g, i);
     if (!runs(r)) continue;
@@ -45,7 +46,7 @@ void Interpreter::regions(State s, std::size_t from) {
     loop(std::move(s), r, i);
     return; // each exit goes on by itself
   }
-  finish(s);
+  if (!enters_or_ends(s, code_.regions.size())) finish(s);
 }
 
 const Guard* Interpreter::undecided(const CodeRegion& r) const {
@@ -210,7 +211,7 @@ void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, 
 }
 
 bool Interpreter::simple_behind(std::size_t index) const {
-  if (p_.shares()) return false; // another tile may follow
+  if (p_.shares() || !running_.empty()) return false; // another tile may follow, or another trip
   const auto simple = [&](const Inst& i) {
     if (i.access.tensor < 0) return true;
     const Tensor& t = p_.tensor(i.access.tensor);
@@ -407,18 +408,36 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     return meet(r, j, true);
   };
   const auto done = [&] { relation_ = saved; };
+  // Inside of a nest paths multiply. Exits from `base` on are those of the rounds below, which begin there; where it comes to no rounds
+  // they are taken one by one.
+  std::vector<std::pair<int, State>> put_off;
   for (int j = 0; j < base + round; ++j) {
     if (j == base) first = s;
     relation_ = saved;
     ring_ = r.ring;
-    leave(s, r, index, Sym(j), j % r.ring);
+    if (j < base || running_.empty())
+      leave(s, r, index, Sym(j), j % r.ring);
+    else
+      put_off.emplace_back(j, s);
     ring_ = r.ring;
-    if (!in_loop(Sym(j))) return done(); // all exits have been taken
+    if (!in_loop(Sym(j))) { // all exits have been taken, or are
+      for (auto& [trip, state] : put_off) {
+        relation_ = saved;
+        ring_ = r.ring;
+        leave(std::move(state), r, index, Sym(trip), trip % r.ring);
+      }
+      return done();
+    }
     list(s, r.body, Sym(j), j);
     shift(s);
   }
-  const Sym u =
-      context_.symbol("_u" + std::to_string(index) + (most ? "_to_" + to_string(*most) : ""), {Int(0), most});
+  const std::string again = running_.empty() ? "" : "_" + std::to_string(inductions_);
+  const Sym u = context_.symbol(
+      "_u" + std::to_string(index) + again + (most ? "_to_" + to_string(*most) : ""), {Int(0), most});
+  struct Step {
+    int& count;
+    ~Step() { --count; }
+  } const step{++inductions_};
   at_ = r.body.empty() ? nullptr : &r.body.front();
   State invariant = extrapolate(r, first, s, u);
   State now = invariant;

@@ -40,7 +40,9 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
     if (t.partial && !(k == 0 && lane_sums_.contains(i.op))) close(t);
     if (t.partial) settle(t);
-    if (t.partial && (straight_ || idempotent(t.monoid)) && covers(t)) t = complete_term(std::move(t));
+    const bool added = k > 0 && lane_sums_.contains(i.op) && !running_.empty(); // by a trip around loops
+    if (t.partial && (straight_ || added || idempotent(t.monoid)) && covers(t))
+      t = complete_term(std::move(t));
     if (t.partial && t.has_part && !(k == 0 && lane_sums_.contains(i.op)))
       refute("parts of a fold are joined before a map uses them", describe(t),
              to_string(i.map, name_of_tensor()));
@@ -577,6 +579,10 @@ std::optional<Term> Interpreter::part_at(const Term& t, Sym origin, std::optiona
              std::isnan(f.fill) ? "it is not known what lies outside; inside(i, n, x, 0) says it"
                                 : "it is " + to_string(x_.constant(f.fill), name_of_tensor()));
   }
+  // What a trip around loops adds may be no element of a tensor that ends: its index is the trip's number, and ends with the trips.
+  for (const Running& trip : running_)
+    if (!limited && !column && (limit || (trip.around->nest.tile == 1 && trip.number == origin)))
+      out.limit = limit ? *limit : world(trip.around->nest.extent), limited = true;
   if (!limited) return {};
   asks_nothing(t); // of many elements in one
   if (column) {

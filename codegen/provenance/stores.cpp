@@ -50,6 +50,11 @@ void Interpreter::store(State& s, const Inst& i) {
   const Program::Specification* spec = p_.specification(t);
   if (!spec)
     refute("every tensor that is written has a specification", t.name, "nothing says what it should hold");
+  if ((t.in_place || spec->table >= 0) && !running_.empty())
+    refute("every element of " + t.name + " is written once", t.name,
+           std::string("it ") +
+               (t.in_place ? "held something before the launch" : "has rows that a table names") +
+               ", and is stored inside of a loop that holds loops");
   const std::optional<Prepared> named_rows = scattered(s, i, *spec);
   const Prepared& r = named_rows ? *named_rows : prepared(i);
   const std::vector<Sym> shape = p_.shape(*spec);
@@ -642,7 +647,7 @@ void Interpreter::coverage() {
       if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
       prove(claim, to_string(origin[axis]), "prover");
     }
-    if (p_.shares() && stored_part_[tensor] != axis_of_shares)
+    if (p_.shares() && !p_.shares()->whole_tiles() && stored_part_[tensor] != axis_of_shares)
       refute("no two workgroups write one element of " + t.name, t.name,
              "workgroups have shares of one tile, and what each stores is not added");
     if (const auto part = stored_part_[tensor]; part && !used.insert(*part).second)

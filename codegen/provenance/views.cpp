@@ -113,6 +113,7 @@ void Interpreter::static_claims() {
       path_.push_back(g);
       possible = possible && assume(g);
     }
+    written_ = in_any_trip(r);
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
         if (!possible) break; // nobody comes here
@@ -126,7 +127,7 @@ void Interpreter::static_claims() {
         }
       }
     path_.clear();
-    relation_.clear();
+    relation_.clear(), written_.clear();
     stagger_claims(r);
   }
   at_ = nullptr;

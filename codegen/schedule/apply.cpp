@@ -3,6 +3,8 @@
 #include "stagger.h"
 #include "stream.h"
 
+#include <inlay/codegen/nest.h>
+
 #include <inlay/algebra/error.h>
 
 #include <algorithm>
@@ -323,11 +325,19 @@ void place_order(Code& code) {
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) roles = roles || (!i.waves.all() && i.kind != InstKind::barrier);
   Walker walker(code.registers, 1, roles ? code.program->threads() / code.program->target().wave_size : 1);
+  const std::vector<Nest> nests = nests_of(*code.program);
   for (std::size_t index = 0; index < code.regions.size(); ++index) {
     CodeRegion& r = code.regions[index];
-    const bool branches = index + 1 < code.regions.size() && !(code.regions[index + 1].guards == r.guards);
+    const CodeRegion* next = index + 1 < code.regions.size() ? &code.regions[index + 1] : nullptr;
+    bool branches = next != nullptr && !(next->guards == r.guards);
+    std::size_t follows = index + 1; // the first region that may run after this one
+    for (const Nest& nest : nests) {
+      const bool inside = nest.holds(r);
+      branches = branches || inside != (next != nullptr && nest.holds(*next));
+      if (inside) follows = std::min(follows, regions_of(nest, code).first);
+    }
     const bool meets =
-        std::any_of(code.regions.begin() + static_cast<std::ptrdiff_t>(index) + 1, code.regions.end(),
+        std::any_of(code.regions.begin() + static_cast<std::ptrdiff_t>(follows), code.regions.end(),
                     [](const CodeRegion& after) {
                       return std::any_of(after.prologue.begin(), after.prologue.end(), uses_lds) ||
                              std::any_of(after.body.begin(), after.body.end(), uses_lds);

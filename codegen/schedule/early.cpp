@@ -1,5 +1,6 @@
 #include "early.h"
 
+#include <inlay/codegen/nest.h>
 #include <inlay/codegen/schedule.h>
 
 namespace inlay::codegen {
@@ -7,6 +8,8 @@ namespace inlay::codegen {
 std::vector<int> early_loads(const Region& loop, const Region& behind, const Program& program) {
   std::vector<int> out;
   if (!loop.is_loop || behind.is_loop || !(behind.guards == loop.guards)) return out;
+  for (const Nest& nest : nests_of(program))
+    if (nest.holds(loop) != nest.holds(behind)) return out;
   for (std::size_t n = 0; n < behind.body.size(); ++n) {
     const Inst& i = behind.body[n];
     const bool orders = i.kind == InstKind::barrier || i.kind == InstKind::release ||

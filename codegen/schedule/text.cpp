@@ -1,6 +1,7 @@
 // Code as text, one instruction a line.
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/code.h>
+#include <inlay/codegen/nest.h>
 
 #include <inlay/algebra/print.h>
 
@@ -135,8 +136,13 @@ std::string Graph::text() const {
 std::string Code::text() const {
   Text t(*program, registers);
   std::string& out = t.out;
-  for (const CodeRegion& r : regions) {
+  const std::vector<Nest> nests = nests_of(*program);
+  for (std::size_t n = 0; n < regions.size(); ++n) {
+    const CodeRegion& r = regions[n];
     t.guards(r.guards);
+    for (const Nest& nest : nests)
+      if (regions_of(nest, *this).first == n)
+        out += "  trips " + to_string(nest.t) + " < " + to_string(nest.trips()) + "\n";
     for (const Inst& i : r.prologue) t.line(i, "  ");
     if (r.is_loop) {
       out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +
@@ -144,7 +150,7 @@ std::string Code::text() const {
       for (const Inst& i : r.body) t.line(i, "    ");
       if (!r.staggered.empty()) {
         out += "    upper half of the waves:";
-        for (const int n : r.staggered) out += " " + std::to_string(n);
+        for (const int number : r.staggered) out += " " + std::to_string(number);
         out += "\n";
       }
       out += "  end\n";
@@ -152,6 +158,8 @@ std::string Code::text() const {
     } else {
       for (const Inst& i : r.body) t.line(i, "  ");
     }
+    for (const Nest& nest : nests)
+      if (regions_of(nest, *this).second == n + 1) out += "  next " + to_string(nest.t) + "\n";
   }
   return std::move(t.out);
 }

@@ -166,6 +166,8 @@ class Program:
         """Another workgroup for each tile: 'xcd+rows:8'."""
     def share(self, workers: int, extent: Union[Sym, int], tile: int) -> Tuple[Sym, Sym]:
         """A part of a tile's sum over an extent (stream-K): trips (begin, count)."""
+    def persistent(self, workers: int) -> None:
+        """That many workgroups walk over all tiles of the grid, and run the program once for each of theirs."""
     def uniform(self, table: Tensor, at: Union[Sym, int]) -> Sym:
         """table[at], a number of the workgroup."""
     def input(self, name: str, element: str, shape: Sequence[Union[Sym, int]], place: Any = ...) -> Tensor:

@@ -10,7 +10,8 @@
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
 // do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded after the
-// loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
+// around a loop). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -540,6 +541,7 @@ Drawn products(Random& random) {
   });
   const bool swapped = chance(random, 2);
   const Sym bn = k.workgroups(swapped ? 1 : 0, N, tile_n), bm = k.workgroups(swapped ? 0 : 1, M, tile_m);
+  if (chance(random, 4)) k.persistent(one_of(random, {1, 2, 3}));
   const auto stage = [&](const char* name, int extent) {
     const bool swizzled = tile_k == 64 && chance(random, 2);
     return k.lds(name, Element::f16, {extent, tile_k}, swizzled ? Swizzle(3, 3, 3) : Swizzle(),
@@ -1099,6 +1101,91 @@ Drawn lanes(Random& random) {
   return {std::move(k), sizes};
 }
 
+// A loop around a loop: rows of one workgroup, tile by tile; a sum over layers, which the outer loop carries; a row of tiles of products.
+Drawn nested(Random& random) {
+  const Pipeline outer{.distance = 0, .ring = 1},
+      pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
+  const bool lds = chance(random, 2);
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  std::vector<Sizes> sizes;
+  if (chance(random, 3)) {
+    const int waves_n = one_of(random, {1, 2}), tile_n = 16 * waves_n, v = 4, tile_k = 32;
+    const MmaTiling mma =
+        MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16), 1, waves_n, 16,
+                      tile_n, tile_k, v);
+    Program k("nested", target, mma.threads());
+    const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20}),
+              K = k.size("k", {.most = 1 << 20, .multiple = v});
+    const Tensor C = k.output("c", Element::f32, {M, N}), A = k.input("a", Element::f16, {M, K}),
+                 B = k.input("b", Element::f16, {N, K}),
+                 stage = k.lds("stage", Element::f16, {tile_n, tile_k}, Swizzle(), one_of(random, {0, 8}));
+    const Tree tree = Tree::of_all(random, 1, 2);
+    k.computes(C, [&](const auto& c) {
+      return tree.of({k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); })}, nullptr);
+    });
+    const Sym bm = k.workgroups(0, M, 16);
+    k.loop(N, tile_n, outer, [&](Sym bn) {
+      const Fragment acc = k.zeros(Element::f32, mma.c(), {16, tile_n});
+      k.loop(K, tile_k, pipeline, [&](Sym t) {
+        const View from = k.tile(B, {tile_n, tile_k}, {bn, t});
+        if (lds) k.copy(from, stage, rows_tv(tile_n, tile_k, v, mma.threads()), v);
+        const Fragment a = k.load(k.tile(A, {16, tile_k}, {bm, t}), mma.a(), v);
+        k.mma(acc, a, lds ? k.read(stage, mma.b(), v) : k.load(from, mma.b(), v), mma);
+      });
+      k.store(k.map({acc}, [&](const auto& e) { return tree.of(e, &random); }),
+              k.tile(C, {16, tile_n}, {bm, bn}), 1);
+    });
+    for (int i = 0; i < 3; ++i)
+      sizes.push_back({around(random, 16, 1, 2), around(random, tile_n, 1, 4), around(random, tile_k, v, 4)});
+    return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
+  }
+  const int threads = one_of(random, {64, 128}), rows = one_of(random, {4, 8}), v = one_of(random, {1, 2}),
+            tile = one_of(random, {16, 32});
+  const bool layers = chance(random, 2);
+  Program k("nested", target, threads);
+  const Sym R = k.size("r", {.most = 1 << 8}), M = k.size("m", {.most = 1 << 12}),
+            K = k.size("k", {.most = 1 << 12, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {R, M, K}),
+               stage = k.lds("stage", Element::f32, {rows, tile}, Swizzle(), one_of(random, {0, 4}));
+  const Monoid m = std::vector{Monoid::sum, Monoid::max, Monoid::min}[random() % 3];
+  const Tree inner = Tree::of_all(random, 1, 2), tree = Tree::of_all(random, 1, 2);
+  k.computes(Y, [&](const auto& c) {
+    const auto row = [&](Sym r) {
+      return tree.of({k.fold(m, K, [&](Sym i) { return inner.of({k(X, {r, c[0], i})}, nullptr); })}, nullptr);
+    };
+    return layers ? k.sum(R, row) : row(Sym(0));
+  });
+  const Layout tv = rows_tv(rows, tile, v, threads), row = without_axis(tv, 1);
+  const auto of_row = [&](Sym r, Sym bm) {
+    const Fragment acc = k.full(empty_element(m), row, {rows, 1});
+    k.loop(K, tile, pipeline, [&](Sym t) {
+      const View from = k.tile(X, {1, rows, tile}, {r, bm, t}).keep({1, 2});
+      if (lds) k.copy(from, stage, tv, v);
+      const Fragment x = lds ? k.read(stage, tv, v) : k.load(from, tv, v);
+      const Fragment y = k.fill(k.map({x}, [&](const auto& e) { return inner.of(e, &random); }), 1,
+                                t * Sym(tile), K, empty_element(m));
+      k.update(acc, {k.fold(m, y, 1)}, [&](const auto& e) {
+        const Expr a = e[0], b = e[1];
+        return m == Monoid::sum ? a + b : m == Monoid::max ? codegen::max(a, b) : codegen::min(a, b);
+      });
+    });
+    return k.map({acc}, [&](const auto& e) { return tree.of(e, &random); });
+  };
+  if (layers) {
+    const Sym bm = k.workgroups(0, M, rows);
+    const Fragment sum = k.zeros(Element::f32, row, {rows, 1});
+    k.loop(R, 1, outer,
+           [&](Sym r) { k.update(sum, {of_row(r, bm)}, [](const auto& e) { return e[0] + e[1]; }); });
+    k.store(sum, k.tile(Y, {rows, 1}, {bm, 0}), 1);
+  } else {
+    (void)k.workgroups(0, 1, 1);
+    k.loop(M, rows, outer, [&](Sym bm) { k.store(of_row(Sym(0), bm), k.tile(Y, {rows, 1}, {bm, 0}), 1); });
+  }
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, 1, 1, 3), around(random, rows, 1, 3), around(random, tile, v, 4)});
+  return {std::move(k), sizes};
+}
+
 // A fold of as many elements of a row as a table says, which may be none, or more than there are.
 Drawn bounded(Random& random) {
   const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 4}), wide = threads * v;
@@ -1218,10 +1305,10 @@ Drawn integers(Random& random) {
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},  {"products", products},
-      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets},  {"turns", turns},
-      {"elements", elements},   {"roles", roles},       {"gathers", gathers},  {"lanes", lanes},
-      {"bounded", bounded},     {"shifted", shifted},   {"integers", integers}};
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},   {"products", products},
+      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets},   {"turns", turns},
+      {"elements", elements},   {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
+      {"bounded", bounded},     {"shifted", shifted},   {"integers", integers}, {"nested", nested}};
   return all;
 }
 
@@ -1231,6 +1318,11 @@ std::string change_program(Program& p, Random& random) {
   for (Op& op : *list) {
     if (auto* loop = std::get_if<LoopOp>(&op.what); loop && chance(random, 2)) {
       list = &loop->body;
+      for (Op& in : *list)
+        if (auto* inside = std::get_if<LoopOp>(&in.what); inside && !chance(random, 3)) {
+          list = &inside->body;
+          break;
+        }
       break;
     }
     if (auto* branch = std::get_if<IfOp>(&op.what); branch && !chance(random, 4)) {
@@ -1349,7 +1441,7 @@ int main(int argc, char** argv) {
   app.add_option(
       "--only", only,
       "pointwise, rows, carried, products, streamed, branches, tickets, turns, elements, roles, gathers, "
-      "lanes, bounded or shifted");
+      "lanes, bounded, shifted, integers or nested");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
@@ -1357,7 +1449,7 @@ int main(int argc, char** argv) {
   if (names.empty()) {
     std::cerr << "error: no family '" << only
               << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, turns, "
-                 "elements, roles, gathers, lanes, bounded, shifted\n";
+                 "elements, roles, gathers, lanes, bounded, shifted, integers, nested\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, cancels = 0, missed = 0,

@@ -1,5 +1,7 @@
 #include "tokens.h"
 
+#include <inlay/codegen/nest.h>
+
 #include <inlay/algebra/print.h>
 
 #include <cmath>
@@ -482,6 +484,8 @@ private:
     int ring;
     int base;     ///< registers of iterations are named base + ahead
     int tile = 0; ///< of the workgroup's
+    int numbers =
+        -1; ///< which of `tiles_` says what symbols are: the tile's, or those of a trip around loops
   };
   struct Wave {
     int number = 0;
@@ -518,11 +522,42 @@ private:
       at_.set(k.symbol, Int(tickets_.back()));
     }
     tiles_.push_back(at_);
-    const int number_of_tile = static_cast<int>(tiles_.size()) - 1;
+    const int numbers = static_cast<int>(tiles_.size()) - 1, number_of_tile = begun_++;
     int offset = 100'000'000 * number_of_tile;
     INLAY_CHECK(number_of_tile < 20, "few tiles for a workgroup");
     const std::size_t before = steps.size();
-    for (const CodeRegion& r : code_.regions) {
+    regions(0, code_.regions.size(), {}, offset, steps, upper);
+    for (auto* list : {&steps, &upper})
+      for (std::size_t n = before; n < list->size(); ++n) {
+        (*list)[n].tile = number_of_tile;
+        if ((*list)[n].numbers < 0) (*list)[n].numbers = numbers;
+      }
+  }
+  // Those of a loop that holds loops once for each of its trips, whose number is one of the tile's numbers.
+  void regions(std::size_t from, std::size_t to, std::set<int> open, int& offset, std::vector<Step>& steps,
+               std::vector<Step>& upper) {
+    for (std::size_t at_region = from; at_region < to; ++at_region) {
+      const CodeRegion& r = code_.regions[at_region];
+      const auto nest = std::find_if(nests_.begin(), nests_.end(), [&](const Nest& n) {
+        return !open.contains(n.op) && regions_of(n, code_).first == at_region;
+      });
+      if (nest != nests_.end()) {
+        const std::size_t end = regions_of(*nest, code_).second;
+        std::set<int> inside = open;
+        inside.insert(nest->op);
+        for (std::int64_t t = 0; t < number(nest->trips()); ++t) {
+          at_.set(nest->t, Int(t));
+          tiles_.push_back(at_);
+          const int numbers = static_cast<int>(tiles_.size()) - 1;
+          const std::size_t before = steps.size();
+          regions(at_region, end, inside, offset, steps, upper);
+          for (auto* list : {&steps, &upper})
+            for (std::size_t n = before; n < list->size(); ++n)
+              if ((*list)[n].numbers < 0) (*list)[n].numbers = numbers;
+        }
+        at_region = end - 1;
+        continue;
+      }
       bool runs = true;
       for (const Guard& g : r.guards)
         for (const Ticket& k : p_.tickets())
@@ -560,8 +595,6 @@ private:
       upper.insert(upper.end(), steps.begin() + static_cast<std::ptrdiff_t>(upper.size()), steps.end());
       offset += 1000000;
     }
-    for (auto* list : {&steps, &upper})
-      for (std::size_t n = before; n < list->size(); ++n) (*list)[n].tile = number_of_tile;
   }
   void define(const std::vector<TileMap::Definition>& all) {
     for (const auto& d : all) at_.set(d.symbol, Int(number(d.value)));
@@ -572,6 +605,7 @@ private:
     met_ = -1;
     origin_of_ = nullptr;
     tiles_.clear();
+    begun_ = 0;
     std::vector<Step> steps, upper;         // of the lower half of the waves, and of the upper one
     if (const auto& shares = p_.shares()) { // one tile after the other, as one list
       at_.set(shares->worker, Int(id[0]));
@@ -635,7 +669,7 @@ private:
   std::vector<std::int64_t> coordinate(const Inst& i, const Step& s, int thread, std::size_t e) {
     if (&s != origin_of_ || thread != thread_of_) {
       if (&s != origin_of_) {
-        Assignment a = tiles_[static_cast<std::size_t>(s.tile)];
+        Assignment a = tiles_[static_cast<std::size_t>(s.numbers)];
         for (const CodeRegion& r : code_.regions)
           if (r.is_loop) a.set(r.trip, Int(s.trip));
         origin_.clear();
@@ -981,6 +1015,10 @@ private:
                        .as_atom()] = along(i.access.threads, first + l, axis) + i.position[e][axis];
           for (const CodeRegion& r : code_.regions)
             if (r.is_loop) bound[*r.trip.as_atom()] = s.trip;
+          for (const Nest& nest : nests_)
+            if (nest.op < i.op && i.op <= nest.last)
+              bound[*nest.t.as_atom()] =
+                  evaluate(nest.t, tiles_[static_cast<std::size_t>(s.numbers)]).value();
           out.push_back(value(i.map, bound, operand));
         }
       auto& v = reg(w, i.def, s);
@@ -1058,7 +1096,9 @@ private:
   std::mt19937_64 random_;
   int mode_;
   Assignment at_;
-  std::vector<Assignment> tiles_; ///< the numbers of the workgroup's tiles
+  std::vector<Assignment> tiles_; ///< the numbers of the workgroup's tiles, and of trips around loops
+  int begun_ = 0;                 ///< of its tiles
+  std::vector<Nest> nests_ = nests_of(p_);
   mutable std::map<int, Modes> modes_;
   std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
   std::map<int, std::vector<std::int64_t>> shapes_;

@@ -87,6 +87,12 @@ class Guide(unittest.TestCase):
                 with open(os.path.join(directory, name + ".hsaco"), "rb") as code:
                     self.assertEqual(machine_code(built.hsaco), machine_code(code.read()))
 
+    def test_loops_in_loops_and_persistent_workgroups(self):
+        for name in ("grouped_gemm", "logits_logsumexp"):
+            for target in ("gfx942", "gfx950"):
+                with self.subTest(name, target=target):
+                    importlib.import_module(name).main(target)  # checks its result
+
     def test_windows(self):
         k = Program("curvature", "gfx942", 64)
         n = k.size("n", most=1 << 20)

@@ -167,7 +167,8 @@ struct RelayoutOp {
 /// for (t = 0; t < ceil_div(extent, tile); ++t) body. The extent is a size, a number of whole tiles, or min(a, b): a size from
 /// where the workgroup begins (`K - 1024*split`), and an end of whole tiles (`128*(wg_x + 1)`, the diagonal; 1024, a part).
 /// Loops follow one another; those over one size have one tile. What a loop stores are tiles that follow one another along
-/// one axis of the output, all of it or the workgroup's part.
+/// one axis of the output, all of it or the workgroup's part. A loop may hold loops: its trips then follow one another, none of
+/// their instructions before what stands before them, and what it carries from trip to trip lives in fragments made before it.
 struct LoopOp {
   Sym t{};
   Sym extent{};
@@ -310,6 +311,10 @@ public:
   /// grid of two axes; no tickets and turns, which count workgroups along an axis. It is a condition of the launch that there are
   /// at most 2^30 trips in all. Errors: CodegenError.
   Share share(int workers, Sym extent, int tile);
+  /// The same in whole tiles: `workers` workgroups walk over all tiles of the grid, tile w, w + workers, w + 2 workers, ... for
+  /// workgroup w (a persistent kernel), and each runs the program once for each of its tiles, with all that it says: uniforms, branches,
+  /// loops, stores. Nothing but memory goes from tile to tile. Requires: as `share`; a grid of one axis is one of two.
+  void persistent(int workers);
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0; elsewhere, as a bound, it is a condition of the launch that the table holds
   /// nothing negative. With a constant `at` it may stand in specifications. Requires: a tensor of i32 with one axis.

@@ -116,6 +116,9 @@ struct Shares {
   Sym begin{}, count{};                  ///< the workgroup's trips of it; count is at least 1
   std::vector<TileMap::Definition> once; ///< for the workgroup; `turns` is the last one
   std::vector<TileMap::Definition> each; ///< for each turn; `count` is the last one
+
+  /// A tile has one trip, so that each is one workgroup's.
+  [[nodiscard]] bool whole_tiles() const { return le(extent, Sym(tile)) == Truth::yes; }
 };
 
 /// `tiles`: how many there are (`TileMap::tiles`). Errors: CodegenError for a number of workgroups that is none.

@@ -1,0 +1,201 @@
+// Loops that hold loops: their trips as one list of regions after the other, by induction over the trips.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+void Interpreter::find_nests() {
+  for (const Nest& nest : nests_of(p_)) {
+    Around around{nest, 0, 0, {}};
+    std::tie(around.begin, around.end) = regions_of(nest, code_);
+    if (around.begin == around.end) continue; // it does nothing
+    CodeRegion& loop = around.as_loop;
+    loop.guards = code_.regions[around.begin].guards;
+    loop.is_loop = true;
+    loop.trip = nest.t, loop.trips = nest.trips();
+    loop.extent = nest.extent, loop.tile = nest.tile;
+    for (std::size_t n = around.begin; n < around.end; ++n)
+      if (const CodeRegion& r = code_.regions[n]; !r.is_loop)
+        loop.body.insert(loop.body.end(), r.body.begin(), r.body.end());
+    nests_.push_back(std::move(around));
+  }
+}
+
+std::vector<std::pair<AtomId, Sym>> Interpreter::in_any_trip(const CodeRegion& r) {
+  std::vector<std::pair<AtomId, Sym>> out;
+  for (const Around& around : nests_) {
+    const auto last = last_trip_.find(&around.as_loop);
+    if (!around.nest.holds(r) || last == last_trip_.end()) continue;
+    const auto atom = last->second.as_atom();
+    if (!atom || std::any_of(out.begin(), out.end(), [&](const auto& x) { return x.first == *atom; }))
+      continue;
+    out.emplace_back(*atom, around.nest.t + context_.symbol("_behind_" + std::to_string(around.nest.op),
+                                                            {Int(0), std::nullopt}));
+  }
+  return out;
+}
+
+bool Interpreter::enters_or_ends(State& s, std::size_t i) {
+  if (!running_.empty() && running_.back().around->end == i) {
+    const Running now = running_.back();
+    running_.pop_back();
+    now.after(std::move(s));
+    running_.push_back(now);
+    return true;
+  }
+  for (const Around& around : nests_)
+    if (around.begin == i && std::none_of(running_.begin(), running_.end(),
+                                          [&](const Running& x) { return x.around == &around; })) {
+      nest(std::move(s), around);
+      return true;
+    }
+  return false;
+}
+
+void Interpreter::trip(State s, const Around& around, Sym number, const After& after) {
+  running_.push_back({&around, number, after});
+  regions(std::move(s), around.begin);
+  running_.pop_back();
+}
+
+void Interpreter::after_trip(State s, const Around& around, Sym number, const After& on) {
+  // What a trip made is its own: the next one has what there was before the first, as trips have left it.
+  std::erase_if(s.regs, [&](const auto& entry) { return !open_.at(&around).had.contains(entry.first); });
+  const Sym last = open_.at(&around).last, rest = relate(last) - number; // how many trips follow
+  const Interval range = interval(rest);
+  const auto before = relation_;
+  const auto written_before = written_;
+  const auto atom = rest.as_atom();
+  const auto restore = [&] { relation_ = before, written_ = written_before; };
+  if (!range.lower || *range.lower <= Int(0)) {
+    State out = s;
+    if (!rest.is_constant()) {
+      // Of a fixed number of trips it is the number of this one that is known.
+      const auto all = symbols(rest);
+      const Sym u = atom ? rest : context_.value(all[0]);
+      if (!atom && !(rest + u).is_constant())
+        refute("the number of a loop's trips is known", to_string(around.nest.extent),
+               "it holds loops, and " + to_string(rest) +
+                   " trips follow; a size that no loop inside is over");
+      learn(*u.as_atom(), atom ? Sym(0) : rest + u);
+      if (!atom) write_down(out, relation_.back());
+    }
+    const bool outer = std::exchange(exiting_, true);
+    regions(std::move(out), around.end);
+    exiting_ = outer;
+    restore();
+  }
+  if (range.upper && *range.upper <= Int(0)) return;
+  if (atom) {
+    // What was written into places about how many trips follow is said of the number of all trips again, which is the same in each.
+    if (const std::pair<AtomId, Sym> back[] = {{*atom, last - number}}; !(rest == last)) write_into(s, back);
+    const auto one_less = [](const std::optional<Int>& n) {
+      return n ? std::optional(std::max(Int(0), *n - Int(1))) : n;
+    };
+    const Sym more =
+        context_.symbol("_more" + std::to_string(relation_.size()) + "_" + context_.atom(*atom).name,
+                        {one_less(range.lower).value_or(Int(0)), one_less(range.upper)});
+    open_.at(&around).counts.insert({*atom, *more.as_atom()});
+    learn(*atom, Sym(1) + more);
+  }
+  on(std::move(s));
+  restore();
+}
+
+void Interpreter::nest(State s, const Around& around) {
+  const Inst* const outer_at = at_;
+  at_ = &code_.regions[around.begin].body.front();
+  const Sym extent = around.nest.extent;
+  const auto last = last_trip_.find(&around.as_loop);
+  if (last == last_trip_.end())
+    refute("the loop's extent is a size of the kernel", to_string(extent),
+           "loops over one size have one tile; of a number it is a multiple");
+  if (!positive(around.as_loop, extent))
+    refute("the loop runs at least once", to_string(extent),
+           "it may end at 0: k.if_less(0, " + to_string(extent) + ", ..) around it says where not");
+  // A number, a size's, or after another loop over that size one and so many more.
+  const Sym known = relate(last->second), some = known - Sym(known.constant_term());
+  if (!known.is_constant() && !(some.as_atom() && known.constant_term() >= Int(0)))
+    refute("the number of a loop's trips is known", to_string(extent),
+           "it holds loops, and its last one is " + to_string(known) +
+               "; a size that no loop before it is over");
+  const Open outer = open_[&around];
+  open_[&around] = {{}, known};
+  for (const auto& [reg, value] : s.regs) open_[&around].had.insert(reg);
+  // What is summed lane by lane is seen to be a sum in its second trip.
+  const int base = find_lane_sums(around.as_loop) ? 2 : 1;
+  at_ = outer_at;
+  const std::function<void(State, int)> from = [&](State start, int j) {
+    const State first = j >= base ? start : State{};
+    trip(std::move(start), around, Sym(j), [&, j](State end) {
+      after_trip(std::move(end), around, Sym(j), [&](State next) {
+        const Sym rest = relate(known) - Sym(j + 1);
+        const bool more = j < base || !(rest.is_constant() || rest.as_atom());
+        more ? from(std::move(next), j + 1) : in_all_trips(first, next, around, Sym(j + 1));
+      });
+    });
+  };
+  from(std::move(s), 0);
+  open_[&around] = outer;
+}
+
+// `first`, `next`: what trips second - 1 and `second` begin with, and there is a trip `second`.
+void Interpreter::in_all_trips(const State& first, const State& next, const Around& around, Sym second) {
+  at_ = &code_.regions[around.begin].body.front();
+  const Sym rest = relate(open_.at(&around).last) - second;
+  const std::string name = std::to_string(around.nest.op) + "_" + std::to_string(inductions_++);
+  const Sym v = context_.symbol("_v" + name + (rest.is_constant() ? "_to_" + to_string(rest) : ""),
+                                {Int(0), rest.constant()});
+  State x = first, y = next;
+  write_down_others(x, around), write_down_others(y, around);
+  const State invariant = extrapolate(around.as_loop, x, y, Sym(1) + v);
+  const auto before = relation_;
+  if (const auto atom = rest.as_atom()) {
+    const Sym more = context_.symbol("_rest" + name, {Int(0), std::nullopt});
+    open_.at(&around).counts.insert({*atom, *more.as_atom()});
+    learn(*atom, v + more);
+  }
+  const Sym number = second + v;
+  const std::pair<AtomId, Sym> following[] = {{*v.as_atom(), v + Sym(1)}};
+  trip(invariant, around, number, [&](State end) {
+    after_trip(std::move(end), around, number, [&](State again) {
+      at_ = &code_.regions[around.begin].body.front();
+      State wanted = invariant;
+      write_down_others(wanted, around), write_down_others(again, around);
+      compare(around.as_loop, wanted, again, following);
+      prove("the loop's invariant holds in every trip", "from trip " + to_string(second) + " on",
+            "induction");
+    });
+  });
+  relation_ = before;
+  --inductions_;
+}
+
+void Interpreter::write_down_others(State& s, const Around& around) {
+  std::vector<std::pair<AtomId, Sym>> known;
+  for (const auto& pair : relation_) {
+    bool of_nest = open_.at(&around).counts.contains(pair.first);
+    for (const Running& trip : running_)
+      of_nest = of_nest || open_.at(trip.around).counts.contains(pair.first);
+    if (!of_nest) known.push_back(pair);
+  }
+  if (!known.empty()) write_into(s, known);
+}
+
+void Interpreter::write_into(State& s, std::span<const std::pair<AtomId, Sym>> known) {
+  const auto know = [&](Term& t) {
+    replace_all(t, known);
+    t.expr = x_.normal(t.expr);
+  };
+  for (auto& [key, value] : s.regs) know(value.term);
+  for (Term& t : s.terms) know(t);
+  const auto know_all = [&](std::vector<Sym>& all) {
+    for (Sym& x : all) x = replaced_(x, known);
+  };
+  for (auto& [tensor, w] : s.stored) {
+    know_all(w.origin);
+    for (Written::Tile& tile : w.tiles) know_all(tile.origin);
+    for (auto& [low, high] : w.runs) low = replaced_(low, known), high = replaced_(high, known);
+  }
+}
+
+} // namespace inlay::codegen::provenance

@@ -2,6 +2,7 @@
 #include "specified.h"
 
 #include <cstring>
+#include <random>
 
 using namespace specified;
 using Catch::Matchers::Contains;
@@ -124,6 +125,42 @@ TEST_CASE("large: rows of a table of 5 GiB") {
     l.run();
     CHECK(l.get<float>(0, 0, wanted.size()) == wanted);
   }
+}
+
+TEST_CASE("large: rows drawn from tables that end at 31, 32 and 33 bits of bytes, a row before and after") {
+  std::mt19937_64 random(34);
+  for (const int vector : {1, 4})
+    for (const int bits : {31, 32, 33, 36}) {
+      const std::int64_t D = 4 * (8 + static_cast<std::int64_t>(random() % 8)),
+                         near = (std::int64_t{1} << bits) / (4 * D);
+      for (const std::int64_t V : {near - 1, near, near + 1, near + 2}) {
+        std::vector<std::int32_t> ids;
+        // The last rows, the first after them, and those around every end below.
+        for (int end = 31; end <= bits; ++end)
+          for (const int by : {-1, 0, 1})
+            ids.push_back(static_cast<std::int32_t>((std::int64_t{1} << end) / (4 * D) + by));
+        for (const std::int64_t id : {V - 1, V, V + 1, std::int64_t{-1}})
+          ids.push_back(static_cast<std::int32_t>(id));
+        for (int n = 0; n < 20; ++n)
+          ids.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(V + V / 8)));
+        Launch l(gathered(vector), {static_cast<std::int64_t>(ids.size()), V, D});
+        REQUIRE(l.bytes(1) == 4 * V * D);
+        l.put(2, 0, ids);
+        std::vector<float> wanted;
+        for (const std::int32_t id : ids) {
+          std::vector<float> row(static_cast<std::size_t>(D), 0);
+          if (id >= 0 && id < V) {
+            for (std::size_t d = 0; d < row.size(); ++d)
+              row[d] = static_cast<float>(id % 4096) + static_cast<float>(d) / 64;
+            l.put(1, id * D, row);
+          }
+          wanted.insert(wanted.end(), row.begin(), row.end());
+        }
+        l.run();
+        INFO("vector " << vector << ", rows of " << D << ", " << V << " of them");
+        CHECK(l.get<float>(0, 0, wanted.size()) == wanted);
+      }
+    }
 }
 
 TEST_CASE("large: a loop along rows that lie 128 MiB apart") {

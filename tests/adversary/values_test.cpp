@@ -379,6 +379,48 @@ TEST_CASE("adversary: a part of a number that a table holds is one of a number t
   CHECK(picked([](Sym t, Sym r) { return floor_mod(2 * t + 1, r); }));
 }
 
+TEST_CASE("adversary: numbers that a table holds are factors, of each workgroup's own or of all") {
+  // y(i, j) = x(i, j) t(i), or t(0): a specification that names the workgroup's number has none of its own.
+  const auto scaled = [](bool first, bool named) {
+    return [=] {
+      Program k("scaled", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+      const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
+                   t = k.input("t", Element::i32, {m});
+      const Sym c = k.workgroups(0, n, 64), w = k.workgroups(1, m, 1), u = k.uniform(t, first ? Sym(0) : w);
+      k.computes(y, [&](const auto& i) {
+        return k(x, {i[0], i[1]}) * k.number(named ? u : k.value(t, first ? Sym(0) : i[0]));
+      });
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      k.store(k.map({k.load(k.tile(x, {1, 64}, {w, c}), tv, 1)},
+                    [&](const auto& v) { return v[0] * k.number(u); }),
+              k.tile(y, {1, 64}, {w, c}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{3, 64}, {5, 70}};
+  attack({
+      {"each row's", "", scaled(false, false), sizes},
+      {"the first", "", scaled(true, false), sizes},
+      {"the first, by its name", "", scaled(true, true), sizes},
+      {"each row's, by its name",
+       "says the same in all workgroups",
+       scaled(false, true),
+       sizes,
+       {},
+       "the specification has no value to compare with"},
+  });
+  // The map takes it for a number that is not negative.
+  const Program k = scaled(false, false)();
+  const Graph graph = expand(k);
+  const Code code = apply(graph, default_schedule(graph));
+  solver::SolverProver prover;
+  const Derivation derived = derive(code, prover);
+  CHECK(std::any_of(derived.contract.begin(), derived.contract.end(), [](const LaunchCondition& of) {
+    return of.callers && of.condition == "t holds nothing negative";
+  }));
+}
+
 TEST_CASE("adversary: proved is not stable") {
   // Equal in real numbers, and no claim about what is rounded: these are proved, and a run's bound is what judges them.
   const auto rounded = [](Of of, Element out = Element::f32) {

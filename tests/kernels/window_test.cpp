@@ -31,6 +31,18 @@ Program shifted(int by, int said, int vector) {
   return k;
 }
 
+// y(i) = x(step i): the last tile, up to 63 past the end of y, looks at step (n + 63) at most.
+Program strided(int step) {
+  Program k("strided", target(), 64);
+  const Sym N = k.size("n", {.most = 1 << 20}), M = k.size("m");
+  const Tensor Y = k.output("y", Element::f32, {N}), X = k.input("x", Element::f32, {M}),
+               of = k.window("of", X, {{N, {{N, 0, step}}}}, {0});
+  k.computes(Y, [&](const auto& c) { return k(of, {c[0]}); });
+  const Sym w = k.workgroups(0, N, 64);
+  k.store(k.load(k.tile(of, {64}, {w}), line_tv(64, 1, 64), 1), k.tile(Y, {64}, {w}), 1);
+  return k;
+}
+
 struct Conv {
   int stride = 1, dilation = 1, pad = 1, r = 3, s = 3, c = 8;
   int tap = 0; ///< added to where the kernel looks along K, and not in the specification
@@ -113,6 +125,12 @@ TEST_CASE("window: an address, a guard or an extent that is another's is found b
              Contains("go to the places of their view"));
   CHECK_THAT(changed(conv({}), [](Tensor& t) { t.looks[1].looks[1].step = Sym(2); }), Contains("taps"));
   CHECK_THAT(changed(conv({}), [](Tensor& t) { t.looks[0].looks[0].step = Sym(2); }), Contains("taps"));
+}
+
+TEST_CASE("window: where it looks is compared as 31 bits, also from the last tile on", "[error]") {
+  // 2047 (2^20 + 64) < 2^31 < 2048 (2^20 + 64), and 2048 (2^20 - 1) < 2^31.
+  CHECK(refuted(strided(2047)).empty());
+  CHECK_THAT(refuted(strided(2048)), Contains("may be looked at past 2^31"));
 }
 
 TEST_CASE("window: without one, what begins before a tensor is refused", "[error]") {

@@ -1081,12 +1081,15 @@ TEST_CASE(
   std::size_t compared = 0; // conditions
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     std::mt19937_64 random(seed);
-    std::vector<Word> words = {t.symbol("m", 5000), data[0], data[1], t.constant(0x9e3779b9U), t.constant(6)};
+    std::vector<Word> words = {t.symbol("m", 5000),     data[0],       data[1],
+                               t.constant(0x9e3779b9U), t.constant(6), t.constant(0xffffffffU)};
     for (int n = 0; n < 120; ++n) {
       const auto pick = [&] { return words[random() % words.size()]; };
       const Word a = pick(), b = pick();
       const auto c = static_cast<std::uint32_t>(random() % 31 + 1);
-      switch (random() % 13) {
+      switch (random() % 15) {
+      case 14: words.push_back(t.bit_not(t.bit_xor(a, b))); break;
+      case 13: words.push_back(t.bit_and(a, t.constant((1U << c) - 1))); break;
       case 12: words.push_back(t.bit_or(a, t.constant(1U << c))); break;
       case 0: words.push_back(t.add(a, b)); break;
       case 1: words.push_back(t.subtract(a, b)); break;

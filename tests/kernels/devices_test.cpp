@@ -23,6 +23,7 @@ struct Sum {
   bool first = true, last = true; ///< meetings
   bool early = false;             ///< the first load stands before the meeting
   bool by_rank = false;           ///< of each device its own part
+  int paths = 0; ///< the store stands on two paths: 1, by the size; 2, by the device's number
 };
 Program sums(const Sum& c = {}, const char* arch = "gfx942") {
   Program k("sums", Target::named(arch), threads);
@@ -50,7 +51,11 @@ Program sums(const Sum& c = {}, const char* arch = "gfx942") {
   if (c.early) load(x[0]);
   if (c.first) k.meet("signals");
   for (std::size_t d = c.early ? 1 : 0; d < x.size(); ++d) load(x[d]);
-  k.store(k.map(all, sum), k.tile(y, {threads}, {part}), 1);
+  const auto store = [&] { k.store(k.map(all, sum), k.tile(y, {threads}, {part}), 1); };
+  if (c.paths == 0)
+    store();
+  else
+    k.if_less(c.paths == 1 ? n : rank, c.paths == 1 ? 1000 : 1, store, store);
   if (c.last) k.meet("signals");
   return k;
 }
@@ -162,6 +167,13 @@ TEST_CASE("devices: what is proved, and what is the caller's") {
   CHECK(says(d, "no device's launch ends while another one reads of its memory"));
   CHECK(says(d, "devices that read the same compute the same bits"));
   CHECK_FALSE(says(by_rank, "the same bits"));
+  for (const int paths : {1, 2}) {
+    const Program branched = sums({.paths = paths});
+    const Derivation of = derive(code_of(branched), prover);
+    INFO(paths << (of.refuted() ? of.refuted()->claim + of.refuted()->counterexample : ""));
+    CHECK(of.refuted() == nullptr);
+    CHECK(says(of, "the same bits") == (paths == 1));
+  }
   std::string callers;
   for (const LaunchCondition& c : d.contract)
     if (c.callers) callers += c.condition + "\n";

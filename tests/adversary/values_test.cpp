@@ -317,6 +317,40 @@ TEST_CASE("adversary: folds that see what lies outside, or some elements twice")
   attack(all);
 }
 
+TEST_CASE("adversary: sums lane by lane that leave out what lies between their trips") {
+  // y(r) = the sum of the row, of whose blocks of 64 each trip adds every `step`th; and then the last one by itself.
+  const auto summed = [](int step, bool last) {
+    return [=] {
+      Program k("summed", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 8}),
+                n = k.size("n", {.least = 128, .most = 1 << 12, .multiple = 128});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return k(x, {i[0], j}); }); });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const auto load = [&](Sym t) { return k.load(k.tile(x, {1, 64}, {r, t}), tv, 1); };
+      const auto add = [](const auto& v) { return v[0] + v[1]; };
+      const Fragment lanes = k.zeros(Element::f32, tv, {1, 64});
+      k.loop(n, 64 * step, {.distance = 0, .ring = 1},
+             [&](Sym t) { k.update(lanes, {load(Sym(step) * t)}, add); });
+      Fragment sum = k.fold(Monoid::sum, lanes, 1);
+      if (last) {
+        const Fragment rest = k.fold(Monoid::sum, load(exact_div(n, Sym(64)) - Sym(1)), 1);
+        sum = k.map({sum, rest}, add);
+      }
+      k.store(sum, k.tile(y, {1, 1}, {r, 0}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{2, 128}, {1, 256}, {3, 512}};
+  attack({
+      {"all of them", "", summed(1, false), sizes},
+      {"every other one", ":", summed(2, false), sizes},
+      {"every other one, and the last", ":", summed(2, true), {{1, 256}, {3, 512}}},
+      {"all of them, and the last again", ":", summed(1, true), sizes},
+  });
+}
+
 TEST_CASE("adversary: rows that a table names") {
   // y(i, j) = x(ids(i + more), j): what the tensor has not reads as 0.
   const auto gathered = [](int more, bool masked, bool other) {

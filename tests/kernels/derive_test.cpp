@@ -954,6 +954,55 @@ TEST_CASE("derive: a workgroup reads in place what it alone writes, and before")
   CHECK_THROWS_WITH(k.uniform(table, Sym(0)), Contains("is an output"));
 }
 
+TEST_CASE("derive: what a workgroup reads in place before a loop and in it") {
+  // x(r, c) = x(r, c) + sum of w(r, j): read before the loop, or in it, the same tile each trip or another.
+  enum class How { before, same, next };
+  const auto added = [](How how) {
+    Program k("in_place", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = 64});
+    const Tensor x = k.inout("x", Element::f32, {M, how == How::next ? N : Sym(64)}),
+                 w = k.input("w", Element::f32, {M, N});
+    k.computes(x, [&](const auto& c) {
+      return k(x, {c[0], c[1]}) + k.sum(N, [&](Sym j) { return k(w, {c[0], j}); });
+    });
+    const Sym row = k.workgroups(0, M, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64), one = without_axis(tv, 1);
+    const auto read = [&](Sym t) { return k.load(k.tile(x, {1, 64}, {row, t}), tv, 1); };
+    const Fragment before = read(0), sum = k.zeros(Element::f32, one, {1, 1});
+    k.loop(N, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      std::vector<Fragment> parts{k.fold(Monoid::sum, k.load(k.tile(w, {1, 64}, {row, t}), tv, 1), 1)};
+      if (how != How::before) parts.push_back(k.fold(Monoid::sum, read(how == How::next ? t : Sym(0)), 1));
+      k.update(sum, parts,
+               [](const auto& v) { return v.size() > 2 ? v[0] + v[1] + 0.0 * v[2] : v[0] + v[1]; });
+    });
+    k.store(k.map({before, sum}, [](const auto& v) { return v[0] + v[1]; }), k.tile(x, {1, 64}, {row, 0}), 1);
+    return refuted(code_of(k));
+  };
+  CHECK(added(How::before) == "");
+  CHECK_THAT(added(How::same), Contains("other reads are under way")); // nothing orders them with a store
+  CHECK_THAT(added(How::next), Contains("the first one read has to be the first of all") ||
+                                   Contains("what is read of x in place is not the same"));
+}
+
+TEST_CASE("derive: what is read of LDS at once is of one tile") {
+  const auto halves = [](bool other) {
+    Program k("halves", Target::named("gfx942"), 128);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+                 z = k.input("z", Element::f32, {n}), lds = k.lds("lds", Element::f32, {256});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0]}) + 0.0 * k(z, {c[0]}); });
+    const Sym w = k.workgroups(0, n, 256);
+    const Layout ones = line_tv(256, 1, 128), pairs = line_tv(256, 2, 128);
+    k.copy(k.tile(x, {256}, {w}), lds, ones, 1);
+    k.store(k.read(lds, pairs, 2), k.tile(y, {256}, {w}), 1);
+    return changed(k, [&](Code& c) {
+      if (other) nth(c.regions.front().body, InstKind::load, 1).access.tensor = z.id;
+    });
+  };
+  CHECK(halves(false) == "");
+  CHECK_THAT(halves(true), Contains("a fragment of lds is of one tile"));
+}
+
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {
   kernels::RowSpec spec;
   spec.threads = 128;

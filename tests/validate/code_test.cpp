@@ -278,6 +278,23 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
         MachineVerdict::validated);
 }
 
+TEST_CASE("numbers that no integer is near are the ends that the conversion has itself, and no others") {
+  const kernels::Artifact a = kernels::find_kernel("moe_blocks")->build({}, {});
+  const CodeReport right = validate(a, a.hsaco);
+  INFO(text_of(right));
+  CHECK(right.verdict == MachineVerdict::validated);
+  const auto other = [&](const char* begins, std::size_t which, const auto& change) {
+    INFO(begins << " number " << which);
+    CHECK(validate(a, patched(a, begins, which, change)).verdict != MachineVerdict::validated);
+  };
+  // No number of the tests comes to these: -2^30 and 2^31 - 2^30 for the ends, another end, another side of it.
+  other("v_bfrev_b32", 0, [](auto& c) { c[0] ^= 3; });
+  other("v_bfrev_b32", 1, [](auto& c) { c[0] ^= 3; });
+  other("s_mov_b32...0xcf000000", 0, [](auto& c) { c[6] ^= 1; });
+  other("s_mov_b32...0x4effffff", 0, [](auto& c) { c[6] ^= 1; });
+  other("v_cndmask_b32_e32 v2, 0, v3", 0, [](auto& c) { c[0] ^= 1; }); // 1 for a NaN
+}
+
 TEST_CASE("choices by comparison: which relation, of what, and which of the two") {
   for (const auto& [kernel, flags] :
        {std::pair<const char*, kernels::Flags>{"argmax", {{"threads", "64"}, {"vectors", "1"}}},

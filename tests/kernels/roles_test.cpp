@@ -157,7 +157,7 @@ TEST_CASE("roles: what is wrong about them is refused") {
     for (std::size_t n = 0; n < size; ++n) {
       const InstKind kind = (*lists_of(count)[l])[n].kind;
       if (kind != InstKind::wait && kind != InstKind::barrier && kind != InstKind::mma &&
-          kind != InstKind::lds_write)
+          kind != InstKind::fill && kind != InstKind::lds_write)
         continue;
       Code code = right;
       auto& list = *lists_of(code)[l];

@@ -131,6 +131,27 @@ TEST_CASE("staggered: another order is refused where it turns a dependence aroun
     }
 }
 
+TEST_CASE("staggered: what computes passes nothing that it shares a register with") {
+  Code other = code_of(spec_of(forms[0], "gfx942"));
+  CodeRegion& r = loop_of(other);
+  const auto at = [&](std::size_t n) -> const Inst& {
+    return r.body[static_cast<std::size_t>(r.staggered[n])];
+  };
+  int exchanged = 0;
+  for (std::size_t from = 0; from < r.staggered.size(); ++from) {
+    if (at(from).kind != InstKind::mma) continue;
+    for (std::size_t to = from + 1; to < r.staggered.size(); ++to) {
+      if (at(to).kind == InstKind::wait || at(to).kind == InstKind::barrier) break;
+      if (at(to).kind != InstKind::mma || !ordered(other, at(from), at(to))) continue;
+      std::swap(r.staggered[from], r.staggered[to]);
+      CHECK_THAT(refuted(other), Contains("they share a register"));
+      std::swap(r.staggered[from], r.staggered[to]);
+      if (++exchanged == 3) return;
+    }
+  }
+  CHECK(exchanged > 0);
+}
+
 TEST_CASE("staggered: refused where it cannot be") {
   kernels::GemmSpec spec = spec_of(forms[0], "gfx942");
   const auto refusal = [](const kernels::GemmSpec& s,

@@ -648,7 +648,8 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
     values[k] = bounds_[k].lower;
     if (bounds_[k].upper) bounded.push_back(k);
   }
-  for (std::size_t corner = 0; bounded.size() <= 6 && corner < std::size_t{1} << bounded.size(); ++corner) {
+  const std::size_t corners = bounded.size() <= 6 ? std::size_t{1} << bounded.size() : 0;
+  for (std::size_t corner = 0; corner < corners && tried < limit; ++corner) {
     for (std::size_t k = 0; k < bounded.size(); ++k)
       values[bounded[k]] = (corner >> k & 1) != 0 ? *bounds_[bounded[k]].upper : bounds_[bounded[k]].lower;
     if (attempt()) return true;

@@ -2,6 +2,7 @@
 // the workgroups that it wants.
 #include "../emulator_support.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -112,6 +113,32 @@ TEST_CASE("an observer gets the lanes' addresses") {
   CHECK(r.one("s_load_dwordx2").access.space == ObservedAccess::Space::scalar);
   CHECK(r.one("s_load_dwordx2").access.bytes == 8);
   CHECK_FALSE(r.one("v_mov_b32").has_access);
+}
+
+TEST_CASE("a load may write over its own addresses: the observer sees those that it had, and what is loaded "
+          "arrives") {
+  Recorder r;
+  EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::none(), .observer = &r});
+  const DevicePointer out = device.allocate(4096);
+  const std::string text = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v0, s[4:5]
+  s_waitcnt vmcnt(0)
+  global_load_dword v1, v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  v_lshlrev_b32 v1, 3, v1
+  global_store_dword v1, v0, s[4:5] offset:1024
+  s_endpgm
+)";
+  run(device, kernel(text, isa::Arch::gfx942, {}), {.grid = {1}, .block = {64}},
+      Arguments().pointer(out).bytes());
+  const auto& load = r.one("global_load_dword");
+  for (unsigned l = 0; l < 64; ++l) CHECK(load.access.address[l] == out + 4 * l);
+  const auto last = std::find_if(r.all.rbegin(), r.all.rend(),
+                                 [](const Seen& s) { return s.mnemonic == "global_store_dword"; });
+  for (unsigned l = 0; l < 64; ++l) CHECK(last->access.address[l] == out + 1024 + 8 * l);
 }
 
 TEST_CASE("only the workgroups that the observer wants are executed") {

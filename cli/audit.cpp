@@ -221,7 +221,8 @@ private:
   /// Of the kernel of one row, as that row launches it, for the sizes of another.
   std::optional<double> clocks(const Known& of, const Known& sizes) {
     AuditLaunch::Values values = of.values;
-    for (const auto& [name, value] : launch_.of_kernel(of.kernel)) values.try_emplace(name, value); // what a row says is of that launch
+    for (const auto& [name, value] : launch_.of_kernel(of.kernel))
+      values.try_emplace(name, value); // what a row says is of that launch
     for (const char* name : {"m", "n", "k"}) values[name] = sizes.values.at(name);
     const auto key = std::pair(of.kernel, values);
     if (const auto found = clocks_.find(key); found != clocks_.end()) return found->second;

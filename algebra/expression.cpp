@@ -24,6 +24,7 @@
 #include <inlay/algebra/print.h>
 
 #include <array>
+#include <map>
 
 namespace inlay {
 namespace {
@@ -188,6 +189,18 @@ Value append_or_prepend(const Arguments& a, bool front) {
   return front ? prepend(l, a.index(1), a.layout(2)) : append(l, a.index(1), a.layout(2));
 }
 
+/// Of make_layout(shape, LayoutRight{}).
+Layout compact(const IntTuple& shape, const std::string& order) {
+  if (order != "LayoutLeft" && order != "LayoutRight")
+    throw LayoutError({"bad_order",
+                       "make_layout",
+                       "'" + order + "' is no order of strides",
+                       {},
+                       "",
+                       {},
+                       "LayoutLeft or LayoutRight"});
+  return order == "LayoutRight" ? Layout::row_major(shape) : Layout::col_major(shape);
+}
 Value group_of(const Value& v, const Arguments& a, std::size_t first) {
   return mapped(v, [&](const Layout& l) {
     const Int end = a.integer(first + 1);
@@ -370,7 +383,9 @@ const auto table = std::to_array<NamedOperation>({
     ROW("make_identity_layout", "(shape)", make_identity_layout(a.tuple(0))),
     ROW("make_layout", "(layout, ...) or (shape [, stride])",
         a[0].get<List>() || a[0].get<Int>()
-            ? (a.size() > 1 ? Layout::from(a.tuple(0), a.tuple(1)) : Layout::col_major(a.tuple(0)))
+            ? (a.size() < 2 ? Layout::col_major(a.tuple(0))
+               : a[1].get<std::string>() != nullptr ? compact(a.tuple(0), *a[1].get<std::string>())
+                                                    : Layout::from(a.tuple(0), a.tuple(1)))
             : [&] {
                 std::vector<Layout> modes;
                 for (std::size_t i = 0; i < a.size(); ++i) modes.push_back(a.layout(i));
@@ -574,10 +589,12 @@ private:
         in_.rewind(start);
         return detail::read_triton_layout(in_);
       }
+      if (name == "group_modes" || name == "take" || name == "get" || name == "select") return of_modes(name);
       if (name != "CS")
         if (const auto v = cute_type(name)) return braced(*v);
     }
     if (name == "CS") return detail::read_coord_swizzle(in_);
+    if (name == "LayoutLeft" || name == "LayoutRight") return braced(std::string(name));
     if (name == "A" || name == "B" || name == "C")
       if (in_.peek() != '(') return std::string(name);
     if (in_.peek() != '(' && names_)
@@ -611,6 +628,7 @@ private:
       in_.expect('>');
       return Value(n);
     }
+    if (name == "Copy_Atom") return copy_atom();
     if (name != "Shape" && name != "Stride" && name != "Step" && name != "Coord" && name != "Tile" &&
         name != "Layout")
       return std::nullopt;
@@ -621,6 +639,42 @@ private:
     if (l.empty() || l.size() > 2) in_.fail("a shape and a stride");
     return l.size() == 1 ? Layout::col_major(l[0].as_tuple())
                          : Layout::from(l[0].as_tuple(), l[1].as_tuple());
+  }
+  // Copy_Atom<UniversalCopy<uint128_t>, half_t>: how many elements one copy moves; how it does changes no layout.
+  Value copy_atom() {
+    in_.expect('<');
+    void(in_.name());
+    in_.expect('<');
+    const Int moved = type_bits();
+    in_.expect('>');
+    in_.expect(',');
+    const Int element = type_bits();
+    in_.expect('>');
+    if (floor_div(moved, element) * element != moved) in_.fail("a type that divides the one that is copied");
+    return Value(floor_div(moved, element));
+  }
+  Int type_bits() {
+    static const std::map<std::string_view, int> bits = {
+        {"uint128_t", 128},  {"uint64_t", 64},   {"int64_t", 64},    {"double", 64},     {"uint32_t", 32},
+        {"int32_t", 32},     {"int", 32},        {"float", 32},      {"tfloat32_t", 32}, {"uint16_t", 16},
+        {"int16_t", 16},     {"half_t", 16},     {"bfloat16_t", 16}, {"uint8_t", 8},     {"int8_t", 8},
+        {"float_e4m3_t", 8}, {"float_e5m2_t", 8}};
+    if (in_.at_name())
+      if (const auto found = bits.find(in_.name()); found != bits.end()) return Int(found->second);
+    in_.fail("a type, as uint128_t, half_t, float");
+  }
+  // group_modes<0,2>(layout), get<0,1>(layout): CuTe's way to name modes.
+  Value of_modes(std::string_view name) {
+    in_.expect('<');
+    const Value modes = list('>');
+    in_.expect('(');
+    Value arguments = list(')');
+    List all = *arguments.get<List>();
+    if (name == "get" || name == "select")
+      all.push_back(modes);
+    else
+      for (const Value& m : *modes.get<List>()) all.push_back(m);
+    return apply_operation(name == "group_modes" ? "group" : name, all);
   }
   Value braced(Value v) { // Swizzle<3,4,3>{}
     if (in_.accept('{')) in_.expect('}');

@@ -551,6 +551,7 @@ int exec(Session& session, const Options& asked) {
   }
   if (emulator != nullptr) {
     statistics = emulator->last_launch().statistics;
+    if (!failure.empty()) run.seconds = statistics.seconds;
     findings = with_places(emulator->last_launch().findings, run.ranges);
     conflicts = emulator->last_launch().conflicts;
     fidelity = emulator->last_launch().fidelity;

@@ -175,9 +175,9 @@ void add_inspect(CLI::App& app, Session& session) {
   command->add_flag("--json", o->json, "As JSON");
   command->add_flag("--loop", o->loop, "Also the instructions of the hot loop");
   auto* source = command->add_option("--source", o->sources,
-                                     "With --loop and --disassemble: the line of the source before what was "
-                                     "made from it, with its text where "
-                                     "the compiler says that the file was, or in the folder given");
+                                     "The line of the source before the instructions that were made from it, "
+                                     "of --loop or else of the whole kernel, with its text where the "
+                                     "compiler says that the file was, or in the folder given");
   source->expected(0, 1)->type_name("[DIR]");
   command->add_flag("--disassemble", o->disassemble, "Also all instructions");
   command->add_option("--html", o->html,
@@ -185,6 +185,7 @@ void add_inspect(CLI::App& app, Session& session) {
                       "branches to follow");
   command->callback([=, &session] {
     o->source = source->count() > 0;
+    o->disassemble = o->disassemble || (o->source && !o->loop);
     session.exit = inspect(session, *o);
   });
 }

@@ -400,8 +400,9 @@ void add_validate(CLI::App& app, Session& session) {
     for (const char* name : {"--code", "--scheduler", "--loops"})
       if (command->count(name) != 0) foreign = name;
     if (!foreign.empty())
-      throw std::invalid_argument(fmt::format(
-          "'{}' belongs to a kernel's name, and '{}' is none\n  hint   inlay kernels", foreign, o->file));
+      throw std::invalid_argument(fmt::format("'{}' belongs to a kernel's name, and '{}' is none\n  hint   a "
+                                              "file is validated for all sizes; inlay kernels lists names",
+                                              foreign, o->file));
 #endif
     session.exit = validate(session, *o);
   });

@@ -143,6 +143,24 @@ TEST_CASE("CuTe's spellings are read") {
   CHECK(eval("Layout<Shape<_8,_64>,Stride<_64,_1>>{}") == "(8,64):(64,1)");
   CHECK(eval("Layout<Shape<Shape<_2,_4>,_8>>") == "((2,4),8):((1,2),8)");
   CHECK(eval("logical_divide((8,6):(1,8), make_tile(4,3))") == eval("logical_divide((8,6):(1,8), <4,3>)"));
+  CHECK(eval("make_layout((8,4), LayoutRight{})") == "(8,4):(4,1)");
+  CHECK(eval("make_layout(make_shape(8,4), LayoutLeft{})") == "(8,4):(1,8)");
+  CHECK(eval("make_layout((8,(2,3)), LayoutRight)") == "(8,(2,3)):(6,(3,1))");
+  CHECK(eval("group_modes<0,2>((2,3,4):(1,2,6))") == "((2,3),4):((1,2),6)");
+  CHECK(eval("take<1,3>((2,3,4):(1,2,6))") == "(3,4):(2,6)");
+  CHECK(eval("get<1,0>((2,(3,5),4):(1,(2,30),6))") == "3:2");
+  CHECK(eval("select<2,0>((2,3,4):(1,2,6))") == "(4,2):(6,1)");
+  CHECK(eval("make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, "
+             "Layout<Shape<_32,_8>,Stride<_8,_1>>{}, "
+             "Layout<Shape<_1,_8>>{})") == eval("make_tiled_copy(8, (32,8):(8,1), (1,8):(0,1))"));
+  CHECK(eval("Copy_Atom<DefaultCopy<uint32_t>, float_e4m3_t>") == "4");
+  for (const char* wrong :
+       {"Copy_Atom<UniversalCopy<uint16_t>, float>{}", "Copy_Atom<UniversalCopy<uint128_t>, half>{}",
+        "Copy_Atom<UniversalCopy<uint128_t>>", "make_layout((8,4), A)", "group_modes<0>((2,3,4))",
+        "get<7>((2,3))", "make_layout(LayoutRight{}, (8,4))"}) {
+    INFO(wrong);
+    CHECK(inlay_command({"eval", wrong}).exit == 2);
+  }
 }
 
 TEST_CASE("Triton's layouts are proved about") {

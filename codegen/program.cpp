@@ -1054,9 +1054,6 @@ Sym Program::position(int axis) const {
 void Program::check(const std::vector<Fragment>& from,
                     const std::function<Expr(const std::vector<Expr>&)>& body, const std::string& text,
                     Where where) {
-  if (loops_open_ > 0)
-    throw CodegenError("check: inside of a loop", "line   " + std::to_string(where.line()),
-                       "before it or after it, of what the loop carries on");
   const Fragment holds = map(
       from,
       [&](const std::vector<Expr>& x) {
@@ -1379,6 +1376,12 @@ std::string Program::text() const {
   if (tile_map_)
     for (const TileMap::Definition& d : tile_map_->definitions())
       out += "  order   " + to_string(d.symbol) + " = " + to_string(d.value) + "\n";
+  if (shares_)
+    out += "  shares  " + std::to_string(shares_->workers) + " workgroups, " +
+           (shares_->whole_tiles()
+                ? "tile by tile"
+                : "trips of " + std::to_string(shares_->tile) + " over " + to_string(shares_->extent)) +
+           "\n";
   for (const Uniform& u : uniforms_)
     out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
   for (const Entry& v : values_)

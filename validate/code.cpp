@@ -178,7 +178,9 @@ void Sides::judge() {
     return missing(
         "waves of a workgroup may be on several compute units (.amdhsa_tg_split), where LDS is not");
   if (p_.shares()) {
-    missing("a workgroup goes on from tile to tile (stream-K), and is followed through one");
+    missing("a workgroup goes on from tile to tile (" +
+            std::string(p_.shares()->whole_tiles() ? "persistent" : "stream-K") +
+            "), and is followed through one");
     return;
   }
   if (!codegen::nests_of(p_).empty()) {

@@ -182,8 +182,11 @@ private:
   State extrapolate(const CodeRegion& r, const State& x, const State& y, Sym u);
   void replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace);
   bool same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next);
+  // `values`: what places hold, too, and not only what is under way.
   void compare(const CodeRegion& r, const State& invariant, const State& after,
-               std::span<const std::pair<AtomId, Sym>> next);
+               std::span<const std::pair<AtomId, Sym>> next, bool values = true);
+  // Whether the same is under way in both.
+  bool same_under_way(const CodeRegion& r, const State& now, const State& later);
 
   // ------------------------------------------------------------ loops that hold loops: nests.cpp
   /// A loop that holds loops, as what the rules for loops ask about; and which regions are its own.

@@ -408,9 +408,17 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     return meet(r, j, true);
   };
   const auto done = [&] { relation_ = saved; };
-  // Inside of a nest paths multiply. Exits from `base` on are those of the rounds below, which begin there; where it comes to no rounds
-  // they are taken one by one.
+  // Inside of a nest paths multiply. Exits from `base` on are those of the rounds below, which begin there, if what is under way there is
+  // what is under way a round later; else they are taken one by one.
   std::vector<std::pair<int, State>> put_off;
+  const auto take_them = [&] {
+    for (auto& [trip, state] : put_off) {
+      relation_ = saved;
+      ring_ = r.ring;
+      leave(std::move(state), r, index, Sym(trip), trip % r.ring);
+    }
+    ring_ = r.ring;
+  };
   for (int j = 0; j < base + round; ++j) {
     if (j == base) first = s;
     relation_ = saved;
@@ -421,16 +429,13 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
       put_off.emplace_back(j, s);
     ring_ = r.ring;
     if (!in_loop(Sym(j))) { // all exits have been taken, or are
-      for (auto& [trip, state] : put_off) {
-        relation_ = saved;
-        ring_ = r.ring;
-        leave(std::move(state), r, index, Sym(trip), trip % r.ring);
-      }
+      take_them();
       return done();
     }
     list(s, r.body, Sym(j), j);
     shift(s);
   }
+  if (!put_off.empty() && !same_under_way(r, first, s)) take_them();
   const std::string again = running_.empty() ? "" : "_" + std::to_string(inductions_);
   const Sym u = context_.symbol(
       "_u" + std::to_string(index) + again + (most ? "_to_" + to_string(*most) : ""), {Int(0), most});
@@ -619,8 +624,19 @@ bool Interpreter::same(const Term& a, const Term& other, std::span<const std::pa
          equal(moved, b);
 }
 
+bool Interpreter::same_under_way(const CodeRegion& r, const State& now, const State& later) {
+  const Inst* const before = at_;
+  try {
+    compare(r, now, later, {}, false);
+    return true;
+  } catch (const Refuted&) {
+    at_ = before;
+    return false;
+  }
+}
+
 void Interpreter::compare(const CodeRegion& r, const State& invariant, const State& after,
-                          std::span<const std::pair<AtomId, Sym>> next) {
+                          std::span<const std::pair<AtomId, Sym>> next, bool values) {
   if (invariant.regs.size() != after.regs.size()) not_inductive("the registers in use differ");
   for (const auto& [key, value] : invariant.regs) {
     const auto found = after.regs.find(key);
@@ -629,7 +645,7 @@ void Interpreter::compare(const CodeRegion& r, const State& invariant, const Sta
     if (found == after.regs.end() || found->second.pending != value.pending ||
         found->second.waves != value.waves)
       not_inductive("register v" + std::to_string(key.first) + " is not in the same state");
-    if (!same(value.term, found->second.term, next))
+    if (values && !same(value.term, found->second.term, next))
       not_inductive("register v" + std::to_string(key.first) + " does not hold the next round's value, but " +
                         describe(found->second.term),
                     describe(value.term));
@@ -650,8 +666,9 @@ void Interpreter::compare(const CodeRegion& r, const State& invariant, const Sta
               after.batches[static_cast<std::size_t>(b.batch)].passed.age(after.barriers))
         not_inductive("a place of LDS is not in the same state");
       const auto [at, fresh] = pairs.emplace(std::pair(a.term, b.term), true);
-      if (fresh && !same(invariant.terms[static_cast<std::size_t>(a.term)],
-                         after.terms[static_cast<std::size_t>(b.term)], next))
+      if (fresh && values &&
+          !same(invariant.terms[static_cast<std::size_t>(a.term)],
+                after.terms[static_cast<std::size_t>(b.term)], next))
         not_inductive("a place of LDS does not hold the next round's value");
     }
   }
@@ -669,7 +686,7 @@ void Interpreter::compare(const CodeRegion& r, const State& invariant, const Sta
     for (std::size_t i = 0; i < w.tiles.size() && same; ++i)
       same = w.tiles[i].origin == now.tiles[i].origin && w.tiles[i].extents == now.tiles[i].extents &&
              w.tiles[i].done == now.tiles[i].done;
-    for (std::size_t i = 0; i < w.runs.size() && same; ++i)
+    for (std::size_t i = 0; i < w.runs.size() && same && values; ++i)
       same = substitute(w.runs[i].first, next) == now.runs[i].first &&
              substitute(w.runs[i].second, next) == now.runs[i].second;
     if (!same) not_inductive("what is written of " + p_.tensor(tensor).name + " does not grow evenly");

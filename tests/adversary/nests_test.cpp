@@ -14,6 +14,7 @@ namespace {
 // y(m) = max of x(m, n) over n: one workgroup, a loop over tiles of 4 rows around a loop over tiles of 64 columns, which go through
 // LDS to other work-items.
 struct Rows {
+  int columns = 0; ///< as many, and not n
   int ring = 2, distance = 1;
   bool reset = true; ///< the maximum begins anew with each tile of rows
   bool late = false; ///< a trip stores what the one before it had
@@ -24,7 +25,8 @@ struct Rows {
 std::function<Program()> rows(Rows how) {
   return [how] {
     Program k("rows", target(), 128);
-    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Sym m = k.size("m", {.most = 1 << 10}), size = k.size("n", {.most = 1 << 10}),
+              n = how.columns > 0 ? Sym(how.columns) : size;
     const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
                  lds = k.lds("lds", Element::f32, {4, 64});
     k.computes(y, [&](const auto& i) {
@@ -114,6 +116,13 @@ TEST_CASE("adversary: what trips of a loop around loops store") {
   const std::string once = "every element of y is written once", what = "y is what the specification says",
                     inside = "begin inside it";
   const auto same = [](const std::function<Sym(Sym)>& tile) { return rows({.to = tile, .from = tile}); };
+  // As many trips of the inner loop as come before its induction, and as there are in it.
+  for (const int columns : {64, 128, 192, 256, 320, 448})
+    for (const int ring : {1, 2, 3})
+      attack({{"each its rows, of fixed length", "",
+               rows({.columns = columns, .ring = ring, .distance = ring}), of_rows},
+              {"what the trip before had", what,
+               rows({.columns = columns, .ring = ring, .distance = ring, .late = true}), of_rows}});
   attack({
       {"each its rows", "", rows({}), of_rows},
       {"one stage, nothing ahead", "", rows({.ring = 1, .distance = 0}), of_rows},

@@ -103,7 +103,8 @@ TEST_CASE("check: it changes no claim, and no other operation") {
   CHECK(kinds[0] == kinds[1]);
 }
 
-TEST_CASE("check: inside of a loop it is refused, and after one it holds what the loop carries", "[error]") {
+TEST_CASE("check: in a loop and after it, of what a trip has and of what the loop carries", "[error]") {
+  const auto [distance, ring] = GENERATE(std::pair(0, 1), std::pair(2, 3));
   Program k("sums", Target::named("gfx942"), 64);
   const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 20, .multiple = 4});
   const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N});
@@ -114,22 +115,80 @@ TEST_CASE("check: inside of a loop it is refused, and after one it holds what th
   const auto positive = [&](const auto& v) {
     return select(v[0], k.constant(0), k.constant(1), k.constant(0));
   };
-  k.loop(N, 256, {.distance = 0, .ring = 1}, [&](Sym t) {
+  k.loop(N, 256, {.distance = distance, .ring = ring}, [&](Sym t) {
     const Fragment x = k.load(k.tile(X, {1, 256}, {row, t}), tv, 4);
-    CHECK_THROWS_WITH(k.check({x}, positive, "x"), Contains("check: inside of a loop") && Contains("line"));
+    k.check(
+        {x}, [&](const auto& v) { return select(v[0], k.constant(9), k.constant(0), k.constant(1)); },
+        "an element is below 9");
     k.update(sum, {k.fold(Monoid::sum, x, 1)}, [](const auto& v) { return v[0] + v[1]; });
   });
   k.check({sum}, positive, "a sum is not negative");
   k.store(sum, k.tile(Y, {1, 1}, {row, 0}), 1);
   const kernels::Artifact artifact = kernels::build(std::move(k));
   const auto device = kernels::open_device("emulator", "gfx942");
-  const auto launch = [&](float last) {
+  const auto launch = [&](float last, std::size_t at = 2999) {
     std::vector<float> x(3 * 1000, 0.5F);
-    x.back() = last;
+    x[at] = last;
     kernels::Bytes bytes(4 * x.size());
     std::memcpy(bytes.data(), x.data(), bytes.size());
     return kernels::run(*device, artifact, {kernels::Bytes(12), bytes}, {3, 1000})[0];
   };
   CHECK_NOTHROW(launch(0.5F));
   CHECK_THROWS_WITH(launch(-501), Contains("a sum is not negative") && Contains("workgroup 2,0,0"));
+  CHECK_NOTHROW(launch(8.5F));
+  for (const std::size_t at :
+       {1000U, 1255U, 1256U, 1999U}) // in each trip of workgroup 1: work-items 0, 63, 0 and 57
+    CHECK_THROWS_WITH(launch(9, at), Contains("an element is below 9") && Contains("workgroup 1,0,0") &&
+                                         Contains("lane " + std::to_string(at % 1000 % 256 / 4)));
+}
+
+TEST_CASE("check: in a loop of matrix products that goes through LDS, and in a loop around one", "[error]") {
+  const Target& target = Target::named("gfx950");
+  const auto mma = MmaTiling::of(Atom::mma_best(target, Element::f16, Element::f16, Element::f32, 16), 2, 2,
+                                 32, 32, 64, 8);
+  Program k("products", target, mma.threads());
+  const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 20, .multiple = 4}),
+            K = k.size("k", {.most = 1 << 20, .multiple = 8});
+  const Tensor C = k.output("c", Element::f32, {M, N}), A = k.input("a", Element::f16, {M, K}),
+               B = k.input("b", Element::f16, {N, K}),
+               lds = k.lds("lds", Element::f16, {32, 64}, Swizzle(3, 3, 3));
+  k.computes(C, [&](const auto& c) {
+    return k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+  });
+  const Sym bm = k.workgroups(0, M, 32);
+  const auto below = [&](int most) {
+    return [&k, most](const auto& v) { return select(v[0], k.constant(most), k.constant(0), k.constant(1)); };
+  };
+  k.loop(N, 32, {.distance = 0, .ring = 1}, [&](Sym bn) {
+    const Fragment acc = k.zeros(Element::f32, mma.c(), {32, 32});
+    k.loop(K, 64, {.distance = 2, .ring = 2}, [&](Sym t) {
+      k.copy(k.tile(B, {32, 64}, {bn, t}), lds, rows_tv(32, 64, 8, mma.threads()), 8);
+      const Fragment a = k.load(k.tile(A, {32, 64}, {bm, t}), mma.a(), 8);
+      k.check({a}, below(4), "an element of a is below 4");
+      k.mma(acc, a, k.read(lds, mma.b(), 8), mma);
+    });
+    k.check({acc}, below(100), "an element of c is below 100");
+    k.store(acc, k.tile(C, {32, 32}, {bm, bn}), 4);
+  });
+  const kernels::Artifact artifact = kernels::build(std::move(k));
+  const auto device = kernels::open_device("emulator", "gfx950");
+  const auto launch = [&](std::uint16_t a, std::uint16_t b) { // the last element of each, beside ones
+    std::vector<std::uint16_t> of_a(40 * 72, 0x3c00), of_b(68 * 72, 0x3c00);
+    of_a.back() = a, of_b.back() = b;
+    const auto bytes = [](const std::vector<std::uint16_t>& v) {
+      kernels::Bytes out(2 * v.size());
+      std::memcpy(out.data(), v.data(), out.size());
+      return out;
+    };
+    const kernels::Bytes after =
+        kernels::run(*device, artifact, {kernels::Bytes(std::size_t{4} * 40 * 68), bytes(of_a), bytes(of_b)},
+                     {40, 68, 72})[0];
+    float last = 0;
+    std::memcpy(&last, after.data() + after.size() - 4, 4);
+    return last;
+  };
+  CHECK(launch(0x3c00, 0x3c00) == 72);
+  CHECK(launch(0x4200, 0x3c00) == 74);                                                 // 3
+  CHECK_THROWS_WITH(launch(0x4400, 0x3c00), Contains("an element of a is below 4"));   // 4
+  CHECK_THROWS_WITH(launch(0x3c00, 0x4f40), Contains("an element of c is below 100")); // 29
 }

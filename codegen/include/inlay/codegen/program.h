@@ -507,7 +507,7 @@ public:
   /// number that is taken toward zero: `k.check({x}, [&](auto& v) { return select(v[0], k.constant(0), k.constant(1), k.constant(0)); },
   /// "x is not negative")`. On the emulator the launch throws with the text, the line, the workgroup, the wave and the lane; HIP ends
   /// the process as its own assert does. Elements past a tensor are what `load` gives there, 0. It changes no claim, and no other
-  /// instruction of the program. Errors: CodegenError inside a loop.
+  /// instruction of the program; a loop that has one has the order of the program, which LLVM schedules.
   void check(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
              const std::string& text, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves

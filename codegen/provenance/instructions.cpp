@@ -75,10 +75,6 @@ void Interpreter::one(State& s, const Inst& i) {
            "one half of them has run a barrier more");
   if (waves == 0)
     refute("an instruction has waves that run it", name_of(i), "the workgroup has none of them");
-  if (i.kind == InstKind::mma) // its result is an operand too
-    if (const auto acc = s.regs.find(key(i.def)); acc != s.regs.end() && (waves & ~acc->second.waves) != 0)
-      refute("every register is written before it is read", "v" + std::to_string(i.def.id),
-             "a wave adds to it that did not write it last");
   const std::size_t vm = s.vm.size(), lgkm = s.lgkm.size();
   run(s, i);
   if (i.kind != InstKind::wait)

@@ -301,6 +301,42 @@ TEST_CASE("adversary: a tensor that is read and written") {
   });
 }
 
+TEST_CASE("adversary: parts that are added on one path, and a whole sum that is stored on another") {
+  // y(i) = the sum over p of x(p, i), by workgroups of one p each.
+  const auto shared = [](bool first, bool second) { // whether the path stores all of it
+    return [=] {
+      Program k("shared", target(), 64);
+      const Sym n = k.size("n", {.most = 1000}), m = k.size("m", {.most = 1 << 14});
+      const Tensor y = k.output("y", Element::f32, {Sym(1), m}), x = k.input("x", Element::f32, {n, m});
+      k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {i, c[1]}); }); });
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const Sym column = k.workgroups(0, m, 64), part = k.workgroups(1, n, 1);
+      const auto row = [&](Sym p) {
+        return k.fold(Monoid::sum, k.load(k.tile(x, {1, 64}, {p, column}), tv, 1), 0);
+      };
+      const View to = k.tile(y, {1, 64}, {0, column});
+      const auto path = [&](bool all) {
+        if (!all) return k.add(row(part), to);
+        const Fragment sum = k.zeros(Element::f32, without_axis(tv, 0), {1, 64});
+        k.loop(n, 1, {.distance = 0, .ring = 1},
+               [&](Sym t) { k.update(sum, {row(t)}, [](const auto& v) { return v[0] + v[1]; }); });
+        k.store(sum, to, 1);
+      };
+      k.if_less(
+          n, 10, [&] { path(first); }, [&] { path(second); });
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{3, 64}, {20, 70}};
+  const std::string same = "all that store a sum store the same one";
+  attack({
+      {"parts on both", "", shared(false, false), sizes},
+      {"all of it on the other", "workgroups share out y in one way", shared(false, true), sizes, {}, same},
+      {"all of it on the first", "workgroups share out y in one way", shared(true, false), sizes, {}, same},
+      {"all of it on both", "no two workgroups write one element", shared(true, true), sizes, {}, same},
+  });
+}
+
 TEST_CASE("adversary: loops that may have no trip") {
   // y(r) = the sum of x(r, i) over i < n - s, which may be none.
   const auto summed = [] {

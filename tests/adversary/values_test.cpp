@@ -351,6 +351,32 @@ TEST_CASE("adversary: sums lane by lane that leave out what lies between their t
   });
 }
 
+TEST_CASE("adversary: what is after the end of an operand's row, and is stored") {
+  // y(r, i) = x(r, i), and `value` from n to 64; the load's zeros are there.
+  const auto padded = [](double value, double times) {
+    return [=] {
+      Program k("padded", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 64});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(64)}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) { return inside(i[1], n, k(x, {i[0], i[1]}) * times, value); });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      k.store(k.map({k.load(k.tile(x, {1, 64}, {r, 0}), tv, 1)}, [&](const auto& v) { return v[0] * times; }),
+              k.tile(y, {1, 64}, {r, 0}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{2, 1}, {1, 63}, {3, 40}};
+  const std::string other = "y is what the specification says";
+  attack({
+      {"zeros", "", padded(0, 1), sizes},
+      {"zeros, twice", "", padded(0, 2), sizes},
+      {"ones", other, padded(1, 1), sizes},
+      {"ones, twice", other, padded(1, 2), sizes},
+      {"less than nothing", other, padded(-3, 1), sizes},
+  });
+}
+
 TEST_CASE("adversary: rows that a table names") {
   // y(i, j) = x(ids(i + more), j): what the tensor has not reads as 0.
   const auto gathered = [](int more, bool masked, bool other) {

@@ -178,3 +178,37 @@ TEST_CASE("validation: windows, by the tensors' places") {
     CHECK(judged(a, a.hsaco, code).verdict == Verdict::refuted);
   }
 }
+
+TEST_CASE("validation: comparisons of integers in maps, each with the machine's and with no other") {
+  // y(i) = x(i) where the comparison of a(i) with a number holds, z(i) elsewhere.
+  using Holds = std::function<Expr(Expr)>;
+  const auto built = [](const Holds& holds) {
+    Program k("chosen", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+                 z = k.input("z", Element::f32, {n}), a = k.input("a", Element::i32, {n});
+    const auto chosen = [&](Expr of, Expr yes, Expr no) { return choose(holds(integer(of)), yes, no); };
+    k.computes(y, [&](const auto& i) { return chosen(k(a, {i[0]}), k(x, {i[0]}), k(z, {i[0]})); });
+    const Sym w = k.workgroups(0, n, 64);
+    const auto load = [&](const Tensor& t) { return k.load(k.tile(t, {64}, {w}), line_tv(64, 1, 64), 1); };
+    k.store(k.map({load(a), load(x), load(z)}, [&](const auto& v) { return chosen(v[0], v[1], v[2]); }),
+            k.tile(y, {64}, {w}), 1);
+    return kernels::build(std::move(k));
+  };
+  const auto with = [&](Expr (*relation)(Expr, Expr), int number, bool first = true) {
+    return built([=](Expr a) {
+      const Expr b = integer(a.arena->constant(number));
+      return first ? relation(a, b) : relation(b, a);
+    });
+  };
+  const kernels::Artifact all[] = {with(equal, 2), with(equal, 3), with(less_unsigned, 2),
+                                   with(less_unsigned, 3), with(less_unsigned, 2, false)};
+  for (std::size_t m = 0; m < std::size(all); ++m)
+    for (std::size_t c = 0; c < std::size(all); ++c) {
+      const kernels::Artifact& machine = all[m];
+      const CodeReport r = judged(machine, machine.hsaco, all[c].source->code,
+                                  {.first_runs = 0, .refuter_runs = 0, .guard_sizes = 0});
+      INFO("machine code " << m << ", code " << c << ": " << text_of(r));
+      CHECK((r.verdict == Verdict::validated) == (m == c));
+    }
+}

@@ -166,6 +166,23 @@ TEST_CASE("adversary: vectors that the end of a row cuts") {
                    behind});
     all.push_back(
         {"f32 whole" + of, "", copied({.vector = vector, .multiple = vector}), {{1, 4}, {5, 68}, {3, 64}}});
+    // Of single rows, which the hardware cuts by dwords.
+    const auto row = [&](Element e) {
+      return copied({.x = "(m,n):(8192,1)",
+                     .y = "(m,n):(8192,1)",
+                     .rows = 1,
+                     .columns = 256,
+                     .vector = vector,
+                     .element = e});
+    };
+    if (vector == 4)
+      all.push_back({"single rows of f32" + of, "", row(Element::f32), {{1, 1}, {2, 66}, {3, 63}}});
+    all.push_back({"single rows of f16" + of,
+                   "is wholly inside or wholly outside",
+                   row(Element::f16),
+                   sizes,
+                   {},
+                   "what is between two rows nobody looks at"});
     // Of columns, whose elements are no neighbours.
     all.push_back({"columns" + of,
                    "is contiguous",

@@ -1057,6 +1057,21 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
   CHECK(with_condition > 15);
 }
 
+TEST_CASE("a word is a number up to what conditions leave of it, where it grows with what they bound") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  const Sym m = p.size("m", {.least = 1, .most = 5000}),
+            k = p.size("k", {.least = 8, .most = 4096, .multiple = 8});
+  Terms t;
+  Formulas f(p, t);
+  const Word far = t.shl(t.symbol("k", 4096), t.constant(23)), less = t.subtract(far, t.symbol("m", 5000));
+  CHECK_FALSE(f.number(far)); // 2^35 at most
+  CHECK(f.number(far, {Sym(100) - k}));
+  CHECK_FALSE(f.number(far, {Sym(1000) - k}));
+  // It falls with m, so that the largest m says nothing of it.
+  CHECK_FALSE(f.number(less, {Sym(1 << 23) * k - m}));
+  CHECK(f.number(less, {Sym(100) - k}));
+}
+
 TEST_CASE("operations of two numbers are those of two words") {
   codegen::Program p("p", codegen::Target::named("gfx942"), 64);
   Terms t;

@@ -149,6 +149,22 @@ void Emitter::loop(const CodeRegion& r) {
   exact_ = false;
 }
 
+// Whether the loop begins with a sum of its own accumulators: of the loop before it, or of the trip before of one around it.
+bool Emitter::goes_on(const CodeRegion& r, int accumulator) const {
+  bool empty = false;
+  for (const CodeRegion& before : code_.regions) {
+    if (&before == &r) break;
+    const bool reaches = before.guards.size() <= r.guards.size() &&
+                         std::equal(before.guards.begin(), before.guards.end(), r.guards.begin()) &&
+                         std::all_of(nests_.begin(), nests_.end(),
+                                     [&](const Nest& n) { return !n.holds(r) || n.holds(before); });
+    for (const auto* list : {&before.prologue, &before.body, &before.epilogue})
+      for (const Inst& i : *list)
+        if (i.def.id == accumulator) empty = reaches && i.kind == InstKind::fill && i.value == 0;
+  }
+  return !empty;
+}
+
 // Whether a loop is a block, and its registers; before LDS is allocated.
 void Emitter::plan(const CodeRegion& r) {
   // Only a block has two orders, or keeps its phases.
@@ -188,8 +204,15 @@ void Emitter::plan(const CodeRegion& r) {
       return;
   }
   const auto registers = block_registers(code_, r);
-  if (registers) {
+  const bool sums = registers && std::any_of(registers->results.begin(), registers->results.end(),
+                                             [&](const auto& of) { return goes_on(r, of.first); });
+  if (registers && !sums) {
     blocks_of_loops_[&r] = *registers;
+  } else if (sums && (form_ == LoopForm::block || wanted)) {
+    throw CodegenError((wanted ? cannot : "the loop cannot be a block of assembly") +
+                           ": it goes on with sums that it did not begin",
+                       "line   " + std::to_string(r.body[0].where.line()),
+                       "zeros right before the loop, or --loops auto or ir");
   } else if (form_ == LoopForm::block || wanted) {
     throw CodegenError(
         wanted ? cannot + ": it cannot be a block of assembly" : "the loop cannot be a block of assembly",
@@ -222,8 +245,7 @@ void Emitter::block(const CodeRegion& r, const BlockRegisters& registers, bool p
   // Results.
   for (const auto& [id, first] : registers.results) {
     const Register& reg = code_.registers[static_cast<std::size_t>(id)];
-    if (!zeroed_.contains(id))
-      throw CodegenError("a block of assembly begins with empty accumulators", "v" + std::to_string(id));
+    INLAY_CHECK(zeroed_.contains(id), "a block of assembly begins with empty accumulators");
     outputs.push_back("=&{" + register_range(first, dwords(reg)) + "}");
     results.push_back({reg.element, reg.count});
     result_keys.push_back({id, 0});

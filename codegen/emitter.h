@@ -196,6 +196,7 @@ private:
   void loop(const CodeRegion& r);
 
   void plan(const CodeRegion& r);
+  [[nodiscard]] bool goes_on(const CodeRegion& r, int accumulator) const;
 
   bool prologue_inside(const CodeRegion& r, const BlockRegisters& registers) const;
 

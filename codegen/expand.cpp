@@ -42,7 +42,9 @@ private:
   }
   void list(const std::vector<Op>& ops) {
     for (const Op& op : ops) {
-      if (const auto* l = std::get_if<LoopOp>(&op.what); l && holds_loops(*l)) {
+      const auto* l = std::get_if<LoopOp>(&op.what);
+      if (l) ends_alike(*l, op.where);
+      if (l && holds_loops(*l)) {
         op_ = next_op_++;
         check_nest(*l, op.where);
         loops_.push_back(l);
@@ -87,6 +89,15 @@ private:
     }
   }
 
+  /// A loop inside of a loop ends at the same number in each trip.
+  void ends_alike(const LoopOp& l, const std::source_location& where) const {
+    for (const AtomId a : symbols(l.extent))
+      for (const LoopOp* around : loops_)
+        if (a == *around->t.as_atom())
+          throw CodegenError("loop: the end of a loop inside of a loop depends on the trip of that one",
+                             "extent " + to_string(l.extent) + ", line   " + std::to_string(where.line()),
+                             "the greatest end, with inside(..) in a map or a fill for what lies past it");
+  }
   /// Its trips follow one another.
   static void check_nest(const LoopOp& l, const std::source_location& where) {
     const Pipeline& p = l.pipeline;

@@ -391,7 +391,7 @@ def explain(kernel: Any, /, **options: Any) -> Any:
 def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16. `device`, `arch`: as of gemm.
 
-    Heads of k and v may be fewer: each is shared by as many heads of q."""
+    Heads of k and v may be fewer: each is shared by as many heads of q. `causal`: query i sees keys 0 to i, however many there are."""
 def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ..., **options: Any) -> Any:
     """Random inputs of `operation` for a function of yours, against inlay: `inlay fuzz --against`.
 

@@ -290,7 +290,14 @@ def gemm(a, b, /, *, device="auto", arch=None, **options):
     return gemm_of(a, b, device, arch, options)
 
 
+def _arrays(name, **inputs):
+    for n, x in inputs.items():
+        if not hasattr(x, "shape") or not hasattr(x, "dtype"):
+            raise TypeError(f"{name}: {n} is of type {type(x).__name__}: arrays of numpy, tensors of torch and what has shape and dtype as they do are taken")
+
+
 def gemm_shapes(a, b):
+    _arrays("gemm", a=a, b=b)
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
 
@@ -370,6 +377,7 @@ def softmax(x, /, *, device="auto", arch=None, **options):
 
 
 def softmax_of(x, device, arch, options):
+    _arrays("softmax", x=x)
     return _by_rows("softmax", {"x": x}, "y", options, device, arch)
 
 
@@ -388,6 +396,7 @@ def rms_norm(x, w, /, *, eps=1e-5, device="auto", arch=None, **options):
 
 
 def rms_norm_shapes(x, w):
+    _arrays("rms_norm", x=x, w=w)
     if tuple(w.shape) != tuple(x.shape[-1:]) or str(w.dtype) != str(x.dtype):
         raise ValueError(f"rms_norm: a weight of {tuple(w.shape)} {w.dtype} for rows of {tuple(x.shape[-1:])} {x.dtype}")
 
@@ -405,7 +414,7 @@ def rms_norm_backward_of(dy, x, w, eps, device, arch, options):
 def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **options):
     """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16. `device`, `arch`: as of gemm.
 
-    Heads of k and v may be fewer: each is shared by as many heads of q.
+    Heads of k and v may be fewer: each is shared by as many heads of q. `causal`: query i sees keys 0 to i, however many there are.
     """
     if _is_tensor(q):
         from . import torch
@@ -415,8 +424,11 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
 
 
 def flash_attention_shapes(q, k, v):
+    _arrays("flash_attention", q=q, k=k, v=v)
     if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or not k.shape[2] or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
         raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
+    if k.shape[1] == 0 and 0 not in q.shape:
+        raise ValueError(f"flash_attention: no keys for {q.shape[1]} queries: a softmax of nothing has no value")
     _one_type("flash_attention", q=q, k=k, v=v)
 
 

@@ -18,7 +18,10 @@ struct Rows {
   int ring = 2, distance = 1;
   bool reset = true; ///< the maximum begins anew with each tile of rows
   bool late = false; ///< a trip stores what the one before it had
+  bool ahead =
+      false; ///< and what there is before the loop is of the first tile, a trip's own of the next one
   std::function<Sym(Sym)> to = [](Sym t) { return t; }, from = [](Sym t) { return t; };
+  std::function<Sym(Sym)> row = [](Sym i) { return i; }; ///< y(m) is of this row
   Sym (*extent)(Sym m, Sym n) = [](Sym m, Sym) { return m; };
   Pipeline outer{.distance = 0, .ring = 1};
 };
@@ -27,24 +30,29 @@ std::function<Program()> rows(Rows how) {
     Program k("rows", target(), 128);
     const Sym m = k.size("m", {.most = 1 << 10}), size = k.size("n", {.most = 1 << 10}),
               n = how.columns > 0 ? Sym(how.columns) : size;
-    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}),
+                 x = k.input("x", Element::f32, {how.ahead ? m + Sym(4) : m, n}),
                  lds = k.lds("lds", Element::f32, {4, 64});
     k.computes(y, [&](const auto& i) {
-      return k.fold(Monoid::max, n, [&](Sym j) { return k(x, {i[0], j}); });
+      return k.fold(Monoid::max, n, [&](Sym j) { return k(x, {how.row(i[0]), j}); });
     });
     (void)k.workgroups(0, 1, 1);
     const Layout tv = rows_tv(4, 64, 1, 128), down = parse_layout("((64,2),(2,1)):((1@1,2@0),(1@0,0))"),
                  row = without_axis(down, 1);
     const auto empty = [&] { return k.full(-INFINITY, row, {4, 1}); };
-    const Fragment before = how.late ? empty() : Fragment{};
-    const std::optional<Fragment> one = how.reset ? std::optional<Fragment>() : std::optional(empty());
-    k.loop(how.extent(m, n), 4, how.outer, [&](Sym t) {
-      const Fragment best = one ? *one : empty();
+    const auto best_of = [&](const Fragment& best, Sym tile) {
       k.loop(n, 64, {.distance = how.distance, .ring = how.ring}, [&](Sym c) {
-        k.copy(k.tile(x, {4, 64}, {how.from(t), c}), lds, tv, 1);
+        k.copy(k.tile(x, {4, 64}, {tile, c}), lds, tv, 1);
         const Fragment part = k.fill(k.read(lds, down, 1), 1, Sym(64) * c, n, -INFINITY);
         k.update(best, {k.fold(Monoid::max, part, 1)}, [](const auto& v) { return max(v[0], v[1]); });
       });
+    };
+    const Fragment before = how.late ? empty() : Fragment{};
+    if (how.ahead) best_of(before, 0);
+    const std::optional<Fragment> one = how.reset ? std::optional<Fragment>() : std::optional(empty());
+    k.loop(how.extent(m, n), 4, how.outer, [&](Sym t) {
+      const Fragment best = one ? *one : empty();
+      best_of(best, how.from(how.ahead ? t + Sym(1) : t));
       k.store(how.late ? before : best, k.tile(y, {4, 1}, {how.to(t), 0}), 1);
       if (how.late) k.update(before, {best}, [](const auto& v) { return v[1]; });
     });
@@ -116,6 +124,11 @@ TEST_CASE("adversary: what trips of a loop around loops store") {
   const std::string once = "every element of y is written once", what = "y is what the specification says",
                     inside = "begin inside it";
   const auto same = [](const std::function<Sym(Sym)>& tile) { return rows({.to = tile, .from = tile}); };
+  // y(m) is of row m % 4. A trip stores what the one before it kept.
+  const auto first = [](const std::function<Sym(Sym)>& tile) {
+    return rows(
+        {.late = true, .ahead = true, .from = tile, .row = [](Sym i) { return floor_mod(i, Sym(4)); }});
+  };
   // As many trips of the inner loop as come before its induction, and as there are in it.
   for (const int columns : {64, 128, 192, 256, 320, 448})
     for (const int ring : {1, 2, 3})
@@ -136,6 +149,11 @@ TEST_CASE("adversary: what trips of a loop around loops store") {
       {"the same rows in two trips", once, same([](Sym t) { return floor_div(t, Sym(2)); }), of_rows},
       {"two tiles in turn", once, same([](Sym t) { return floor_mod(t, Sym(2)); }), of_rows},
       {"every other tile", inside, same([](Sym t) { return Sym(2) * t; }), of_rows},
+      {"the first rows in each trip, kept", "", first([](Sym) { return Sym(0); }), {{1, 64}, {41, 70}}},
+      {"the first rows in the first five trips, kept for the next",
+       "the loop's state repeats",
+       first([](Sym t) { return floor_div(t, Sym(5)); }),
+       {{41, 70}}},
       {"as many trips as columns have", inside, rows({.extent = [](Sym, Sym n) { return n; }}), of_rows},
   });
 }

@@ -392,6 +392,13 @@ class Kernels(unittest.TestCase):
             inlay.gemm(f(0, 8), f(4, 4))
         with self.assertRaisesRegex(ValueError, "flash_attention of"):
             inlay.flash_attention(f(1, 4, 2, 64), f(1, 4, 0, 64), f(1, 4, 0, 64))
+        with self.assertRaisesRegex(ValueError, "no keys for 4 queries"):
+            inlay.flash_attention(f(1, 4, 2, 64), f(1, 0, 2, 64), f(1, 0, 2, 64))
+        for call, what in ((lambda: inlay.gemm([[1.0]], f(1, 1)), "gemm: a is of type list"), (lambda: inlay.gemm(f(1, 1), None), "gemm: b is of type NoneType"),
+                           (lambda: inlay.softmax([1.0]), "softmax: x"), (lambda: inlay.rms_norm(f(2, 8), [1.0]), "rms_norm: w"),
+                           (lambda: inlay.flash_attention(1, 2, 3), "flash_attention: q is of type int")):
+            with self.assertRaisesRegex(TypeError, what):
+                call()
 
     def test_options_that_the_arrays_have_are_refused(self):
         x = self.array(4, 128)

@@ -157,6 +157,36 @@ class Guide(unittest.TestCase):
         adds.run(out, numpy.ones(512, "f4"), one, tokens=3, rows=512, stress=2)  # exact in any order
         self.assertEqual(out.tolist(), [512, 0, 0])
 
+    def test_an_inner_loop_goes_on_with_the_sum_of_the_trip_before(self):
+        """A block of assembly zeroes its accumulators: this is IR, without being asked."""
+        for target in ("gfx942", "gfx950"):
+            mma = MmaTiling.of(Atom.mma_best(target, "bf16", "bf16", "f32", 16), 2, 2, 64, 64, 64, 8)
+            k = Program("two_levels", target, mma.threads())
+            M, N = k.size("m", most=1 << 16), k.size("n", most=1 << 16, multiple=4)
+            K = k.size("k", most=1 << 14, multiple=256)
+            C, A, B = k.output("c", "f32", [M, N]), k.input("a", "bf16", [M, K]), k.input("b", "bf16", [N, K])
+            k.computes(C, lambda m, n: k.sum(K, lambda i: A[m, i] * B[n, i]))
+            bm, bn = k.workgroups(0, M, 64), k.workgroups(1, N, 64)
+            rows = rows_tv(64, 64, 8, 256)
+            a = k.conflict_free_tile("a_", "bf16", 64, 64, 8, rows, mma.a())
+            b = k.conflict_free_tile("b_", "bf16", 64, 64, 8, rows, mma.b())
+            acc = k.zeros("f32", mma.c(), [64, 64])
+            @k.loop(K, 256, distance=0, ring=1)
+            def outer(c):
+                @k.loop(256, 64, distance=2, ring=2)
+                def inner(t):
+                    k.copy(k.tile(A, [64, 64], [bm, 4 * c + t]), a, rows, 8)
+                    k.copy(k.tile(B, [64, 64], [bn, 4 * c + t]), b, rows, 8)
+                    k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma)
+            k.store(acc, k.tile(C, [64, 64], [bm, bn]), 4)
+            rng, out = numpy.random.default_rng(2), numpy.zeros((70, 68), "f4")
+            x, y = (rng.standard_normal(shape).astype("f4").view("u4") >> 16 for shape in ((70, 768), (68, 768)))
+            k.build().run(out, x.astype("u2"), y.astype("u2"), m=70, n=68, k=768, check="all", stress=2)
+            want = (x << 16).view("f4").astype(float) @ (y << 16).view("f4").astype(float).T
+            numpy.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-3)
+            with self.assertRaisesRegex(inlay.ProgramError, "goes on with sums that it did not begin"):
+                k.build(loops="asm")
+
     def test_they_have_as_many_lines_as_in_cpp(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
         for python, cpp, region in (("mfma_gemm.py", "07_mfma_gemm.cpp", "mfma gemm"), ("row_softmax.py", "06_row_softmax.cpp", "row softmax"),
@@ -198,6 +228,20 @@ class Refused(unittest.TestCase):
     def test_a_loop_that_ends_early(self):
         k, stored = gemm(depth=64)
         self.refused(k.build, "claim", stored)
+
+    def test_an_inner_loop_that_ends_where_the_outer_trip_says(self):
+        k = Program("k", "gfx942", 64)
+        m, n = k.size("m", most=64), k.size("n", most=1024)
+        x, y, tv = k.input("x", "f32", [m, n]), k.output("y", "f32", [m, n]), line_tv(64, 1, 64)
+        k.computes(y, lambda i, j: x[i, j])
+        k.workgroups(0, 1, 1)
+        @k.loop(m, 1, distance=0, ring=1)
+        def rows(r):
+            @k.loop(r + 1, 64)
+            def columns(c):
+                k.store(k.load(k.tile(x, [1, 64], [r, c]).keep([1]), tv, 1), k.tile(y, [1, 64], [r, c]).keep([1]), 1)
+        with self.assertRaisesRegex(inlay.ProgramError, "end of a loop inside of a loop depends on the trip"):
+            k.prove()
 
     def test_a_tile_with_bank_conflicts(self):
         with self.assertRaisesRegex(inlay.ProgramError, r"bank.*\n.*\n.*\n.*hint   another place for lds_a: Swizzle\(3, 3, 3\)"):

@@ -283,7 +283,7 @@ void check(const GemmSpec& s, const Target& target) {
   const int lds = stages(s, target) * s.stage_bytes();
   if (lds > room(s, target))
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
-           fmt::format("{} stages take {} bytes of LDS and {} has {}; halve tile_k or a tile",
+           fmt::format("{} stages take {} bytes of LDS, and {} has room for {}; halve tile_k or a tile",
                        stages(s, target), lds, s.arch, room(s, target)));
   if (const int accumulators = s.tile_m / s.waves_m * (s.tile_n / s.waves_n) / 64; accumulators > 256)
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),

@@ -8,7 +8,7 @@ import tempfile
 
 from . import _inlay
 from ._launch import LoadedKernel, place
-from ._tools import CommandError, build, host, kernel_flags, program
+from ._tools import CommandError, build, checks, host, kernel_flags, program
 
 
 def kernels(name=None, /):
@@ -54,7 +54,7 @@ def run_kernel(name, inputs, /, *, check="bounds,uninit,races", **options):
     try:
         words = _chosen(name, tuple(kernel_flags(options).items()))
         names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
-        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, check, False)
+        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), False)
         return {k.lower(): v for k, v in out.items()}
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None

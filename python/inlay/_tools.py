@@ -135,6 +135,15 @@ def _arguments(args, directory):
     return texts, back
 
 
+def checks(value):
+    """Sanitizers as text: True is all of them, False and None none. Errors: TypeError."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return "all" if value else "none"
+    raise TypeError(f"check={value!r}: names such as 'bounds,races', 'all' or 'none'")
+
+
 def size_number(name, value):
     """A size that a launch is given. Errors: TypeError for what is no integer, ValueError for one of more than 63 bits."""
     try:

@@ -20,7 +20,7 @@ import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, Timing, answer, host, size_number
+from ._tools import CommandError, Timing, answer, checks, host, size_number
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -88,7 +88,7 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
         sizes[manifest["rank"]] = 0
     of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
     try:
-        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, check, int(stress))
+        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, checks(check), int(stress))
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
     for k, (_, arrays) in enumerate(sets):

@@ -155,6 +155,10 @@ class Guide(unittest.TestCase):
             adds.run(out, data, one, tokens=3, rows=512, stress=5)
         self.assertFalse(out.any())  # nothing was written
         adds.run(out, numpy.ones(512, "f4"), one, tokens=3, rows=512, stress=2)  # exact in any order
+        for check in (True, False, None, "races"):
+            adds.run(numpy.zeros(3, "f4"), numpy.ones(512, "f4"), one, tokens=3, rows=512, check=check)
+        with self.assertRaisesRegex(TypeError, "^check=3: names such as"):
+            adds.run(out, data, one, tokens=3, rows=512, check=3)
         self.assertEqual(out.tolist(), [512, 0, 0])
 
     def test_an_inner_loop_goes_on_with_the_sum_of_the_trip_before(self):

@@ -16,6 +16,7 @@ namespace {
 struct Rows {
   int columns = 0; ///< as many, and not n
   int ring = 2, distance = 1;
+  int passes = 1;    ///< of the loop over columns in a trip
   bool reset = true; ///< the maximum begins anew with each tile of rows
   bool late = false; ///< a trip stores what the one before it had
   bool ahead =
@@ -52,6 +53,8 @@ std::function<Program()> rows(Rows how) {
     const std::optional<Fragment> one = how.reset ? std::optional<Fragment>() : std::optional(empty());
     k.loop(how.extent(m, n), 4, how.outer, [&](Sym t) {
       const Fragment best = one ? *one : empty();
+      for (int pass = 1; pass < how.passes; ++pass)
+        best_of(empty(), how.from(t)); // nobody asks for what it finds
       best_of(best, how.from(how.ahead ? t + Sym(1) : t));
       k.store(how.late ? before : best, k.tile(y, {4, 1}, {how.to(t), 0}), 1);
       if (how.late) k.update(before, {best}, [](const auto& v) { return v[1]; });
@@ -139,6 +142,14 @@ TEST_CASE("adversary: what trips of a loop around loops store") {
   attack({
       {"each its rows", "", rows({}), of_rows},
       {"one stage, nothing ahead", "", rows({.ring = 1, .distance = 0}), of_rows},
+      {"two passes, nothing ahead", "", rows({.ring = 1, .distance = 0, .passes = 2}), of_rows},
+      {"two passes through the same stages", "", rows({.passes = 2}), of_rows},
+      {"two passes through the same stages, two ahead",
+       "distance 0 and ring 1 or a tile each",
+       rows({.distance = 2, .passes = 2}),
+       of_rows,
+       {},
+       "no order of waves that is tried shows it"},
       {"the maximum of all trips so far", what, rows({.reset = false}), of_rows},
       {"what the trip before had", what, rows({.late = true}), of_rows},
       {"to the next rows", inside, rows({.to = [](Sym t) { return t + Sym(1); }}), of_rows},

@@ -52,7 +52,7 @@ void Emitter::tile(Value work_item_id) {
           }))
         zeros_ = k.zeros_in_memory();
   for (const CodeRegion& r : code_.regions)
-    if (std::none_of(nests_.begin(), nests_.end(), [&](const Nest& n) { return n.holds(r); }))
+    if (!nest_of(r))
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) prepare(*list);
   regions(0, code_.regions.size(), 0);
 }
@@ -162,11 +162,7 @@ void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
   const auto guards = [&](std::size_t n) -> const std::vector<Guard>& { return code_.regions[n].guards; };
   for (std::size_t n = begin; n < end;) {
     if (guards(n).size() == depth) {
-      const auto nest = std::find_if(nests_.begin(), nests_.end(), [&](const Nest& x) {
-        return x.holds(code_.regions[n]) &&
-               std::find(open_nests_.begin(), open_nests_.end(), &x) == open_nests_.end();
-      });
-      if (nest != nests_.end()) {
+      if (const Nest* const nest = nest_of(code_.regions[n])) {
         const std::size_t until = regions_of(*nest, code_).second;
         trips(*nest, n, until, depth);
         n = until;
@@ -183,6 +179,25 @@ void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
   }
 }
 
+// The outermost loop around loops that the region is of and that is not open.
+const Nest* Emitter::nest_of(const CodeRegion& r) const {
+  for (const Nest& n : nests_)
+    if (n.holds(r) && std::find(open_nests_.begin(), open_nests_.end(), &n) == open_nests_.end()) return &n;
+  return nullptr;
+}
+
+// Registers that regions begin .. end write and that have a value before them.
+std::vector<RegKey> Emitter::written_again(std::size_t begin, std::size_t end) const {
+  std::vector<RegKey> out;
+  for (std::size_t n = begin; n < end; ++n)
+    for (const auto* list : {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
+      for (const Inst& i : *list)
+        if (i.def.id >= 0 && outside(i.def.id) && env_.contains(key(i.def)) &&
+            std::find(out.begin(), out.end(), key(i.def)) == out.end())
+          out.push_back(key(i.def));
+  return out;
+}
+
 KernelBuilder::Values Emitter::handed_on(const std::vector<RegKey>& keys) {
   KernelBuilder::Values out;
   for (const RegKey& key_of : keys) out.push_back(handed_on(env_.at(key_of)));
@@ -193,17 +208,12 @@ KernelBuilder::Values Emitter::handed_on(const std::vector<RegKey>& keys) {
 // in the next one, or after the last.
 void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::size_t depth) {
   k.locate(nest.where);
-  std::vector<RegKey> keys;
+  const std::vector<RegKey> keys = written_again(begin, end);
   std::vector<Type> types;
-  for (std::size_t n = begin; n < end; ++n)
-    for (const auto* list : {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
-      for (const Inst& i : *list)
-        if (i.def.id >= 0 && outside(i.def.id) && env_.contains(key(i.def)) &&
-            std::find(keys.begin(), keys.end(), key(i.def)) == keys.end()) {
-          keys.push_back(key(i.def));
-          types.push_back(env_.at(keys.back()).type);
-          zeroed_.erase(i.def.id), in_agprs_.erase(i.def.id);
-        }
+  for (const RegKey& key_of : keys) {
+    types.push_back(env_.at(key_of).type);
+    zeroed_.erase(key_of.first), in_agprs_.erase(key_of.first);
+  }
   const Env before = env_;
   const auto saved =
       std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
@@ -220,10 +230,7 @@ void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::s
                k.bind(nest.t, t);
                open_nests_.push_back(&nest);
                for (std::size_t n = begin; n < end; ++n)
-                 if (std::none_of(nests_.begin(), nests_.end(), [&](const Nest& x) {
-                       return x.holds(code_.regions[n]) &&
-                              std::find(open_nests_.begin(), open_nests_.end(), &x) == open_nests_.end();
-                     }))
+                 if (!nest_of(code_.regions[n]))
                    for (const auto* list :
                         {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
                      prepare(*list);
@@ -241,17 +248,9 @@ void Emitter::branch(std::size_t begin, std::size_t end, std::size_t depth) {
                : code_.regions[begin].body[0].where);
   const Value taken =
       g.holds ? k.less(g.condition.a, g.condition.b) : k.at_most(g.condition.b, g.condition.a);
-  // Registers that the branch writes and that have a value before it: what the join chooses between.
-  std::vector<RegKey> written;
+  const std::vector<RegKey> written = written_again(begin, end); // what the join chooses between
   KernelBuilder::Values otherwise;
-  for (std::size_t n = begin; n < end; ++n)
-    for (const auto* list : {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
-      for (const Inst& i : *list)
-        if (i.def.id >= 0 && outside(i.def.id) && env_.contains(key(i.def)) &&
-            std::find(written.begin(), written.end(), key(i.def)) == written.end()) {
-          written.push_back(key(i.def));
-          otherwise.push_back(env_.at(key(i.def)));
-        }
+  for (const RegKey& key_of : written) otherwise.push_back(env_.at(key_of));
   under(taken, written, &otherwise, [&] { regions(begin, end, depth + 1); });
 }
 

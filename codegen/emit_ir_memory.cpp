@@ -72,9 +72,7 @@ void Emitter::begin() {
     return r.is_loop || !r.guards.empty() ||
            !std::all_of(r.body.begin(), r.body.end(), [](const Inst& i) { return i.kind == InstKind::fill; });
   });
-  if (loop != code_.regions.end() &&
-      std::any_of(nests_.begin(), nests_.end(), [&](const Nest& n) { return n.holds(*loop); }))
-    return;
+  if (loop != code_.regions.end() && nest_of(*loop)) return;
   if (loop == code_.regions.end() || !blocks_of_loops_.contains(&*loop) || !loop->guards.empty()) return;
   const std::size_t count = begins_with_transfers(*loop);
   for (std::size_t n = 0; n < count; ++n) {

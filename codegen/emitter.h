@@ -121,6 +121,8 @@ private:
   void regions(std::size_t begin, std::size_t end, std::size_t depth);
   void branch(std::size_t begin, std::size_t end, std::size_t depth);
   void trips(const Nest& nest, std::size_t begin, std::size_t end, std::size_t depth);
+  [[nodiscard]] const Nest* nest_of(const CodeRegion& r) const;
+  [[nodiscard]] std::vector<RegKey> written_again(std::size_t begin, std::size_t end) const;
   KernelBuilder::Values handed_on(const std::vector<RegKey>& keys);
   void under(Value condition, const std::vector<RegKey>& written, const KernelBuilder::Values* otherwise,
              const std::function<void()>& body);

@@ -24,6 +24,7 @@
 #include <charconv>
 #include <concepts>
 #include <fmt/format.h>
+#include <initializer_list>
 #include <map>
 #include <optional>
 
@@ -230,6 +231,32 @@ inline void add_candidate(std::vector<Flags>& all, Flags one, const Flags& fixed
     if (fixed.contains(option)) value = fixed.at(option);
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
 }
+
+/// The one candidate that there is.
+[[nodiscard]] inline std::vector<Flags> only_candidate(Flags one, const Flags& fixed) {
+  std::vector<Flags> all;
+  add_candidate(all, std::move(one), fixed);
+  return all;
+}
+/// Elements of the widest vectors, of 16 bytes at most, that divide all of these.
+[[nodiscard]] inline int widest_vector(codegen::Element type, std::initializer_list<std::int64_t> all) {
+  int v = 128 / codegen::bits(type);
+  while (std::any_of(all.begin(), all.end(), [&](std::int64_t n) { return n % v != 0; })) v /= 2;
+  return v;
+}
+/// Workgroups of so many work-items, each with the widest vectors of rows of n.
+[[nodiscard]] inline std::vector<Flags> candidates_by_threads(codegen::Element type, std::int64_t n,
+                                                              std::initializer_list<int> threads,
+                                                              const Flags& fixed) {
+  std::vector<Flags> all;
+  for (const int count : threads)
+    add_candidate(all,
+                  {{"threads", std::to_string(count)}, {"vector", std::to_string(widest_vector(type, {n}))}},
+                  fixed);
+  return all;
+}
+/// Workgroups of so many work-items that a unit has at a time, as its slots of waves say.
+[[nodiscard]] inline int resident_by_waves(int threads) { return std::clamp(32 / (threads / 64), 1, 16); }
 
 /// Tiles of so many, the last one part.
 [[nodiscard]] inline std::int64_t up(std::int64_t n, std::int64_t tile) { return (n + tile - 1) / tile; }

@@ -112,8 +112,7 @@ std::unique_ptr<Kernel> kv_write_kernel() {
            },
        .bound =
            [](const KvWrite& s) {
-             const int tile = s.threads * s.vector_length(),
-                       resident = std::clamp(32 / (s.threads / 64), 1, 16);
+             const int tile = s.threads * s.vector_length(), resident = resident_by_waves(s.threads);
              return rounds(s.arch, s.tokens * up(s.heads, s.heads_of_workgroup()), resident) *
                     (2200.0 + resident * tile);
            }});

@@ -196,8 +196,7 @@ std::unique_ptr<Kernel> mla_decode_kernel() {
       // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
       .candidates =
           [](const Latent&, const Flags& fixed) {
-            return std::vector<Flags>{
-                {{"distance", fixed.contains("distance") ? fixed.at("distance") : "1"}}};
+            return only_candidate({{"distance", "1"}}, fixed);
           },
       .bound = [](const Latent&) { return 1.0; }});
 }

@@ -100,10 +100,7 @@ std::unique_ptr<Kernel> kernel(bool scatters) {
           },
       .candidates =
           [](const Asked& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.n % v != 0) v /= 2;
-            return std::vector<Flags>{
-                {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}}};
+            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.n}))}}, fixed);
           },
       .bound = [](const Asked&) { return 1.0; },
       .on_device = [](Asked& s, int rank) { s.rank = rank; }});

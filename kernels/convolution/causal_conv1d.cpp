@@ -118,10 +118,7 @@ std::unique_ptr<Kernel> causal_conv1d_kernel() {
           },
       .candidates =
           [](const Asked& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.d % v != 0) v /= 2;
-            return std::vector<Flags>{
-                {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}}};
+            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.d}))}}, fixed);
           },
       .bound =
           [](const Asked& s) {

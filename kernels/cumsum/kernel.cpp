@@ -65,11 +65,7 @@ std::unique_ptr<Kernel> cumsum_kernel() {
        },
        // One: the cycle model counts no waits for a turn, and the narrowest workgroups have the shortest.
        [](const Asked& asked, const Flags& fixed) {
-         int v = 128 / codegen::bits(asked.type);
-         while (asked.m % v != 0) v /= 2;
-         std::vector<Flags> all;
-         add_candidate(all, {{"threads", "64"}, {"vector", std::to_string(v)}}, fixed);
-         return all;
+         return candidates_by_threads(asked.type, asked.m, {64}, fixed);
        },
        [](const Asked&) { return 1.0; }});
 }

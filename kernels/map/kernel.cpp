@@ -281,7 +281,7 @@ double clocks(const Asked& a) {
   double bytes = 0;
   for (const auto& [name, o] : a.operands) bytes += codegen::bits(o.type) / 8.0;
   const std::int64_t groups = a.flat() ? up(a.m * a.n, a.tile()) : a.m * up(a.n, a.tile());
-  const int resident = std::clamp(32 / (a.threads / 64), 1, 16);
+  const int resident = resident_by_waves(a.threads);
   return rounds(a.arch, groups, resident) *
          std::max(2200.0 + a.tile() * bytes / 64, resident * a.tile() * bytes / 6.6);
 }

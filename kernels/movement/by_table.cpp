@@ -47,19 +47,11 @@ by_table_page(const std::string& name, const std::string& summary, Program (*pro
           },
       .candidates =
           [](const ByTable& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.n % v != 0) v /= 2;
-            std::vector<Flags> all;
-            for (const int threads : {64, 128, 256}) {
-              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
-                            fixed);
-            }
-            return all;
+            return candidates_by_threads(s.type, s.n, {64, 128, 256}, fixed);
           },
       .bound =
           [](const ByTable& s) {
-            const int tile = s.threads * s.vector_length(),
-                      resident = std::clamp(32 / (s.threads / 64), 1, 16);
+            const int tile = s.threads * s.vector_length(), resident = resident_by_waves(s.threads);
             return rounds(s.arch, s.tokens * up(s.n, tile), resident) * (2200.0 + resident * tile);
           }};
   return page_of(std::move(out));

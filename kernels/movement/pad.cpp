@@ -103,13 +103,6 @@ std::vector<Judged> concat_reference(const Beside& s, const Workload& w, const R
   return {y};
 }
 
-// The widest vectors that divide all of these.
-Flags widest(Element type, std::initializer_list<std::int64_t> all, const Flags& fixed) {
-  int v = 128 / codegen::bits(type);
-  while (std::any_of(all.begin(), all.end(), [&](std::int64_t n) { return n % v != 0; })) v /= 2;
-  return {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}};
-}
-
 } // namespace
 
 std::unique_ptr<Kernel> pad_kernel() {
@@ -139,8 +132,10 @@ std::unique_ptr<Kernel> pad_kernel() {
             return fmt::format("Y[{0},{4},{5},{3}] = X[{0},{1},{2},{3}] with zeros around it, {6}", s.n, s.h,
                                s.w, s.c, s.high(), s.wide(), to_string(s.type));
           },
-      .candidates = [](const Asked& s,
-                       const Flags& fixed) { return std::vector{widest(s.type, {s.c}, fixed)}; },
+      .candidates =
+          [](const Asked& s, const Flags& fixed) {
+            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.c}))}}, fixed);
+          },
       .bound =
           [](const Asked& s) {
             return rounds(s.arch, s.n * s.high() * up(s.wide() * s.c, 256 * s.vector_length()), 8) * 8000;
@@ -175,7 +170,7 @@ std::unique_ptr<Kernel> concat_kernel() {
           },
       .candidates =
           [](const Beside& s, const Flags& fixed) {
-            return std::vector{widest(s.type, {s.a, s.b}, fixed)};
+            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.a, s.b}))}}, fixed);
           },
       .bound =
           [](const Beside& s) {

@@ -138,10 +138,7 @@ std::unique_ptr<Kernel> transpose_kernel() {
           },
       .candidates =
           [](const Asked& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.m % v != 0 || s.n % v != 0) v /= 2;
-            return std::vector<Flags>{
-                {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}}};
+            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.m, s.n}))}}, fixed);
           },
       .bound = [](const Asked& s) { return rounds(s.arch, s.b * up(s.m, 64) * up(s.n, 64), 8) * 8000; }};
   return page_of(std::move(page));

@@ -111,8 +111,7 @@ std::unique_ptr<Kernel> gemv_kernel() {
           },
       .candidates =
           [](const Asked& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.k % v != 0) v /= 2;
+            const int v = widest_vector(s.type, {s.k});
             std::vector<Flags> all;
             for (const int rows : {4, 8})
               for (const int vectors : {1, 2, 4})

@@ -130,18 +130,11 @@ std::unique_ptr<Kernel> dropout_kernel() {
       .text = [](const Asked& s) { return fmt::format("dropout of {} elements, p = {}", s.n, s.p); },
       .candidates =
           [](const Asked& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.n % v != 0) v /= 2;
-            std::vector<Flags> all;
-            for (const int threads : {64, 256}) {
-              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
-                            fixed);
-            }
-            return all;
+            return candidates_by_threads(s.type, s.n, {64, 256}, fixed);
           },
       .bound = [](const Asked&
                       s) { // ten rounds for four elements: 40 products of 16 clocks and 80 operations of 4
-        const int tile = s.threads * s.vector_length(), resident = std::clamp(32 / (s.threads / 64), 1, 16);
+        const int tile = s.threads * s.vector_length(), resident = resident_by_waves(s.threads);
         const double each = s.vector_length() < 4 ? 4.0 : 1.0;
         return rounds(s.arch, up(s.n, tile), resident) * (2200 + each * resident * tile);
       }};

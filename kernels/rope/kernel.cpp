@@ -105,7 +105,7 @@ std::unique_ptr<Kernel> rope_kernel() {
          return all;
        },
        [](const Asked& asked) {
-         const int resident = std::clamp(32 / (asked.threads / 64), 1, 16);
+         const int resident = resident_by_waves(asked.threads);
          return rounds(asked.arch, asked.tokens * up(asked.heads_of_token, std::max(asked.heads(), 1)),
                        resident) *
                 (2200.0 + resident * asked.threads * asked.vector_length());

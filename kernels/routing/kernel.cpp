@@ -256,19 +256,11 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
           },
       .candidates =
           [](const Combining& s, const Flags& fixed) {
-            int v = 128 / codegen::bits(s.type);
-            while (s.n % v != 0) v /= 2;
-            std::vector<Flags> all;
-            for (const int threads : {64, 128, 256}) {
-              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
-                            fixed);
-            }
-            return all;
+            return candidates_by_threads(s.type, s.n, {64, 128, 256}, fixed);
           },
       .bound =
           [](const Combining& s) {
-            const int tile = s.threads * s.vector_length(),
-                      resident = std::clamp(32 / (s.threads / 64), 1, 16);
+            const int tile = s.threads * s.vector_length(), resident = resident_by_waves(s.threads);
             return rounds(s.arch, s.m * up(s.n, tile), resident) *
                    (2200.0 + static_cast<double>(s.k) * resident * tile);
           }};

@@ -99,6 +99,22 @@ Program column_sums(bool far, int distance) {
   return k;
 }
 
+// Puts numbers into the rows that the ids name; what is gathered then: what names no row is 0.
+std::vector<float> put_rows(Launch& l, const std::vector<std::int32_t>& ids, std::int64_t V, std::int64_t D,
+                            int modulus) {
+  std::vector<float> wanted;
+  for (const std::int32_t id : ids) {
+    std::vector<float> row(static_cast<std::size_t>(D), 0);
+    if (id >= 0 && id < V) {
+      for (std::size_t d = 0; d < row.size(); ++d)
+        row[d] = static_cast<float>(id % modulus) + static_cast<float>(d) / 64;
+      l.put(1, id * D, row);
+    }
+    wanted.insert(wanted.end(), row.begin(), row.end());
+  }
+  return wanted;
+}
+
 } // namespace
 
 TEST_CASE("large: rows of a table of 5 GiB") {
@@ -112,16 +128,7 @@ TEST_CASE("large: rows of a table of 5 GiB") {
                                            33'554'432, INT32_MIN,
                                            INT32_MAX};
     l.put(2, 0, ids);
-    std::vector<float> wanted;
-    for (const std::int32_t id : ids) {
-      std::vector<float> row(static_cast<std::size_t>(D), 0);
-      if (id >= 0 && id < V) {
-        for (std::size_t d = 0; d < row.size(); ++d)
-          row[d] = static_cast<float>(id % 1000) + static_cast<float>(d) / 64;
-        l.put(1, id * D, row);
-      }
-      wanted.insert(wanted.end(), row.begin(), row.end());
-    }
+    const std::vector<float> wanted = put_rows(l, ids, V, D, 1000);
     l.run();
     CHECK(l.get<float>(0, 0, wanted.size()) == wanted);
   }
@@ -146,16 +153,7 @@ TEST_CASE("large: rows drawn from tables that end at 31, 32 and 33 bits of bytes
         Launch l(gathered(vector), {static_cast<std::int64_t>(ids.size()), V, D});
         REQUIRE(l.bytes(1) == 4 * V * D);
         l.put(2, 0, ids);
-        std::vector<float> wanted;
-        for (const std::int32_t id : ids) {
-          std::vector<float> row(static_cast<std::size_t>(D), 0);
-          if (id >= 0 && id < V) {
-            for (std::size_t d = 0; d < row.size(); ++d)
-              row[d] = static_cast<float>(id % 4096) + static_cast<float>(d) / 64;
-            l.put(1, id * D, row);
-          }
-          wanted.insert(wanted.end(), row.begin(), row.end());
-        }
+        const std::vector<float> wanted = put_rows(l, ids, V, D, 4096);
         l.run();
         INFO("vector " << vector << ", rows of " << D << ", " << V << " of them");
         CHECK(l.get<float>(0, 0, wanted.size()) == wanted);

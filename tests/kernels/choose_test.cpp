@@ -253,7 +253,8 @@ TEST_CASE("choose: forms of products for which LDS has no room are no forms") {
   for (const char* tile : {"96x160x64", "64x192x64"}) {
     flags["tile"] = tile;
     CHECK(gemm->forms(flags).empty());
-    CHECK_THROWS_WITH(gemm->build(flags, {}), Contains("take 65536 bytes of LDS, and gfx942 has room for 65532"));
+    CHECK_THROWS_WITH(gemm->build(flags, {}),
+                      Contains("take 65536 bytes of LDS, and gfx942 has room for 65532"));
   }
   flags["tile"] = "96x128x64";
   CHECK_FALSE(gemm->forms(flags).empty());

@@ -78,6 +78,14 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
   }
 }
 
+/// `offset` bytes after `v`. Which memory a flat access reaches is decided by the register's high half alone, before the
+/// offset is added (LLVM, SelectFlatOffsetImpl): in an aperture the offset wraps at 32 bits, and nothing carries into one.
+u64 flat_address(u64 v, u64 offset) {
+  const auto aperture = [](u64 at) { return at >> 32 == shared_aperture || at >> 32 == private_aperture; };
+  if (aperture(v)) return (v >> 32 << 32) | static_cast<u32>(v + offset);
+  return aperture(v + offset) ? v : v + offset;
+}
+
 void flat_addresses(Wave& w, const MemoryFields& f, Access& a) {
   const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   const u64 base = f.saddr >= 0 ? w.scalar64(static_cast<unsigned>(f.saddr)) : 0;
@@ -87,7 +95,7 @@ void flat_addresses(Wave& w, const MemoryFields& f, Access& a) {
     if (rows != nullptr) {
       v = f.saddr >= 0 ? u64{rows[l]} : rows[l] | (u64{rows[l + lanes]} << 32);
     }
-    a.address[l] = base + v + offset;
+    a.address[l] = f.space == Space::flat ? flat_address(v, offset) : base + v + offset;
   }
 }
 

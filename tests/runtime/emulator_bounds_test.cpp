@@ -288,6 +288,20 @@ TEST_CASE("accesses past the end are found, and only those", "[fuzz]") {
   CHECK(silent > kernels);
 }
 
+TEST_CASE("a flat offset carries into no aperture") {
+  const auto object =
+      kernel("s_mov_b64 s[14:15], src_shared_base\ns_add_i32 s15, s15, -1\nv_mov_b32 v40, -16\n"
+             "v_mov_b32 v41, s15\nflat_load_dword v30, v[40:41] offset:32\n"
+             "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n",
+             isa::Arch::gfx950, {.vgprs = 64, .accum_offset = 64});
+  EmulatorDevice device(isa::Arch::gfx950, {.threads = 1});
+  const Module module = device.load(CodeObject::parse(object));
+  device.launch(device.function(module, ""), {.grid = {1}, .block = {64}, .dynamic_lds = 256}, {});
+  const auto& findings = device.last_launch().findings;
+  REQUIRE_FALSE(findings.empty());
+  CHECK(findings[0].kind == FindingKind::bounds);
+}
+
 TEST_CASE("a damaged code object ends in a result or in an error", "[fuzz]") {
   const std::uint64_t seed = from_environment("INLAY_FUZZ_SEED", 1),
                       objects = from_environment("INLAY_FUZZ_KERNELS", 150) * 10;

@@ -304,6 +304,11 @@ TEST_CASE("flat, global and scratch") {
   expect("ds_write_b32 v1, v2\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v6, v1\n v_mov_b32 v7, src_shared_base\n "
          "flat_load_dword v10, v[6:7]",
          [](const auto& in, unsigned l) { return in[0][l]; });
+  // The offset wraps inside of the aperture: the register's high half alone says which memory it is.
+  expect(
+      "ds_write_b32 v1, v2\n s_waitcnt lgkmcnt(0)\n v_add_u32 v6, -16, v1\n v_mov_b32 v7, src_shared_base\n "
+      "flat_load_dword v10, v[6:7] offset:16",
+      [](const auto& in, unsigned l) { return in[0][l]; });
   expect("v_mov_b32 v6, 4\n v_mov_b32 v7, src_private_base\n scratch_store_dword off, v3, off offset:4\n "
          "s_waitcnt vmcnt(0)\n flat_load_dword v10, v[6:7]",
          [](const auto& in, unsigned l) { return in[1][l]; });

@@ -29,6 +29,7 @@ public:
   }
 
   Graph run() {
+    trips_inside(p_.body());
     open_region();
     list(p_.body());
     return std::move(graph_);
@@ -39,6 +40,40 @@ private:
     Region& r = graph_.regions.emplace_back();
     r.guards = guards_;
     return r;
+  }
+  // The number of a trip is one inside of its loop alone: after it no place or value can depend on it.
+  void trips_inside(const std::vector<Op>& ops) {
+    for (const Op& op : ops) {
+      const auto want = [&](const std::vector<AtomId>& used) {
+        for (const AtomId atom : used) {
+          const std::string& name = p_.symbols().atom(atom).name;
+          const bool of_trip = name.size() > 2 && name.starts_with("_t") && name[2] >= '0' && name[2] <= '9';
+          if (of_trip && std::find(open_trips_.begin(), open_trips_.end(), atom) == open_trips_.end())
+            throw CodegenError(
+                "loop: the number of a trip, " + name + ", is used outside of its loop",
+                "line   " + std::to_string(op.where.line()),
+                "inside of the loop; or what is meant of the last trip, as ceil_div(extent, tile) - 1");
+        }
+      };
+      const auto want_sym = [&](Sym s) { want(inlay::symbols(s)); };
+      if (const auto* c = std::get_if<CopyOp>(&op.what)) {
+        for (const std::optional<View>* v : {&c->from, &c->to})
+          if (*v)
+            for (const Sym o : (*v)->origin) want_sym(o);
+      } else if (const auto* m = std::get_if<MapOp>(&op.what)) {
+        want(p_.expressions().symbols(m->map));
+      } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+        want_sym(l->extent);
+        open_trips_.push_back(inlay::symbols(l->t).front());
+        trips_inside(l->body);
+        open_trips_.pop_back();
+      } else if (const auto* b = std::get_if<IfOp>(&op.what)) {
+        want_sym(b->condition.a), want_sym(b->condition.b);
+        trips_inside(b->then), trips_inside(b->otherwise);
+      } else if (const auto* all = std::get_if<RolesOp>(&op.what)) {
+        for (const RolesOp::Role& r : all->roles) trips_inside(r.body);
+      }
+    }
   }
   void list(const std::vector<Op>& ops) {
     for (const Op& op : ops) {
@@ -788,6 +823,7 @@ private:
 
   const Program& p_;
   Graph graph_;
+  std::vector<AtomId> open_trips_;         ///< while `trips_inside` is in their loops
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   std::vector<const LoopOp*> loops_;       ///< open ones
   bool in_trips_ = false;                  ///< the last of them holds no loops: registers are an iteration's

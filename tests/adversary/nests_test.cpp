@@ -270,3 +270,38 @@ TEST_CASE("adversary: loops that do not hold loops") {
       {"ahead", "is not pipelined", rows({.outer = {.distance = 1, .ring = 2}}), of_rows},
   });
 }
+
+TEST_CASE("adversary: the number of a trip after its loop", "[error]") {
+  // y(i) = sum over j of x(i, j); what is stored, loaded, or carried on after the loop, depends on its trip.
+  const auto refusal = [](int how) {
+    Program k("rows", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return k(x, {i[0], j}); }); });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    Fragment sum = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    Sym last{};
+    k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      last = t;
+      k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(x, {1, 64}, {row, t}), tv, 1), 1)},
+               [](const auto& v) { return v[0] + v[1]; });
+    });
+    const int line = __LINE__ + 1;
+    if (how == 1) (void)k.load(k.tile(x, {1, 64}, {row, last}), tv, 1);
+    if (how == 2) sum = k.map({sum}, [&](const auto& v) { return v[0] + k.number(last); });
+    k.store(sum, k.tile(y, {1, 1}, {how == 3 ? last : row, 0}), 1);
+    try {
+      (void)expand(k);
+    } catch (const CodegenError& e) {
+      const std::string said = e.what();
+      CHECK_THAT(said, Catch::Matchers::Contains(", is used outside of its loop") &&
+                           Catch::Matchers::Contains("line   " + std::to_string(line + how - 1)) &&
+                           Catch::Matchers::Contains("inside of the loop"));
+      return true;
+    }
+    return false;
+  };
+  CHECK(!refusal(0));
+  for (const int how : {1, 2, 3}) CHECK(refusal(how));
+}

@@ -11,7 +11,7 @@
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
 // do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded after the
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
-// around a loop). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// around a loop), persistent (workgroups walk over tiles, with tables and checks). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -1187,6 +1187,67 @@ Drawn nested(Random& random) {
 }
 
 // A fold of as many elements of a row as a table says, which may be none, or more than there are.
+// Workgroups that walk over tiles, each of which reads rows that a table names or its own; with checks that hold.
+Drawn persistent(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8}),
+            columns = one_of(random, {32, 64}), v = one_of(random, {1, 2, 4});
+  Program k("persistent", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 12, .multiple = rows}),
+            N = k.size("n", {.most = 1 << 12, .multiple = v});
+  const bool folded = chance(random, 2), checked = chance(random, 2), lds = chance(random, 2),
+             table = chance(random, 2);
+  const Sym E = table ? k.size("e", {.most = 1 << 8}) : Sym(1), width = folded ? Sym(1) : N;
+  const Tensor Y = k.output("y", Element::f32, {M, width}), X = k.input("x", Element::f32, {M, N}),
+               B = k.input("b", Element::f32, {E, N});
+  const Tensor of = table ? k.input("of", Element::i32, {floor_div(M, Int(rows))}) : Tensor{};
+  const Monoid m = chance(random, 2) ? Monoid::sum : Monoid::max;
+  const Tree tree = Tree::of_all(random, 2, 2);
+  k.computes(Y, [&](const auto& c) {
+    const Index e = table ? k.at(of, floor_div(c[0], Int(rows))) : Index(Sym(0));
+    const auto at = [&](Sym j) { return tree.of({k(X, {c[0], j}), k(B, {e, j})}, nullptr); };
+    return folded ? k.fold(m, N, at) : at(c[1]);
+  });
+  const Sym bm = k.workgroups(1, M, rows), bn = folded ? Sym(0) : k.workgroups(0, N, columns);
+  if (folded) (void)k.workgroups(0, 1, 1);
+  k.persistent(one_of(random, {1, 2, 3, 5}));
+  const Sym e = table ? k.uniform(of, bm) : Sym(0);
+  const Layout tv = rows_tv(rows, columns, v, threads), row = without_axis(tv, 1);
+  const Tensor stage =
+      lds ? k.lds("stage", Element::f32, {rows, columns}, Swizzle(), one_of(random, {0, 4})) : Tensor{};
+  const auto tile = [&](Sym t) {
+    const View from = k.tile(X, {rows, columns}, {bm, t});
+    if (lds) k.copy(from, stage, tv, v);
+    const Fragment x = lds ? k.read(stage, tv, v) : k.load(from, tv, v);
+    const Fragment b = k.load(k.tile(B, {1, columns}, {e, t}), without_axis(tv, 0), 1);
+    if (checked)
+      k.check(
+          {x},
+          [&](const auto& of_x) {
+            return select(of_x[0], k.constant(1 << 20), k.constant(0), k.constant(1));
+          },
+          "small");
+    return k.map({x, b}, [&](const auto& of_both) { return tree.of(of_both, &random); });
+  };
+  if (folded) {
+    const Fragment acc = k.full(empty_element(m), row, {rows, 1});
+    k.loop(N, columns, {static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
+      const Fragment inside = k.fill(tile(t), 1, t * Sym(columns), N, empty_element(m));
+      k.update(acc, {k.fold(m, inside, 1)}, [&](const auto& of_both) {
+        return m == Monoid::sum ? of_both[0] + of_both[1] : codegen::max(of_both[0], of_both[1]);
+      });
+    });
+    k.store(acc, k.tile(Y, {rows, 1}, {bm, 0}), 1);
+  } else {
+    k.store(tile(bn), k.tile(Y, {rows, columns}, {bm, bn}), v);
+  }
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.push_back({around(random, rows, rows, 3), around(random, columns, v, 3)});
+    if (table) sizes.back().push_back(1 + static_cast<int>(random() % 4));
+  }
+  return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
+}
+
 Drawn bounded(Random& random) {
   const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 4}), wide = threads * v;
   Program k("bounded", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
@@ -1305,10 +1366,11 @@ Drawn integers(Random& random) {
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},   {"products", products},
-      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets},   {"turns", turns},
-      {"elements", elements},   {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
-      {"bounded", bounded},     {"shifted", shifted},   {"integers", integers}, {"nested", nested}};
+      {"pointwise", pointwise},  {"rows", row_folds},    {"carried", carried},   {"products", products},
+      {"streamed", streamed},    {"branches", branches}, {"tickets", tickets},   {"turns", turns},
+      {"elements", elements},    {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
+      {"bounded", bounded},      {"shifted", shifted},   {"integers", integers}, {"nested", nested},
+      {"persistent", persistent}};
   return all;
 }
 
@@ -1441,7 +1503,7 @@ int main(int argc, char** argv) {
   app.add_option(
       "--only", only,
       "pointwise, rows, carried, products, streamed, branches, tickets, turns, elements, roles, gathers, "
-      "lanes, bounded, shifted, integers or nested");
+      "lanes, bounded, shifted, integers, nested or persistent");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())

@@ -1559,7 +1559,8 @@ int main(int argc, char** argv) {
       ++right, fate = "right";
     } else if (claim.empty()) {
       ++missed, fate = "MISSED";
-    } else if (token.empty() && what == "as drawn" && claim.rfind("a map loses no condition", 0) == 0) {
+    } else if (what == "as drawn" && claim.rfind("a map loses no condition", 0) == 0) {
+      // Tokens may differ too: x * x / x is rounded, and a comparison of it with x takes the other branch.
       ++cancels, fate = "cancels";
     } else if (token.empty()) {
       ++cautious, fate = "cautious";

@@ -174,7 +174,7 @@ void add_forms_options(CLI::App& command, FormsOptions& options) {
   command.add_option(
       "--forms", options.from,
       "With --for: auto (default), or a file with a form a line: --tile 128x128x64 --waves 2x2");
-  command.add_option("--most", options.most, "With --for: forms that are kept, besides the general one (16)")
+  command.add_option("--most", options.most, "With --for: forms that are kept, besides the general one (32)")
       ->check(CLI::Range(1, 100));
   command
       .add_option("--points", options.points, "With --for: sizes for which forms are modelled, at most (32)")

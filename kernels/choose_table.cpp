@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace inlay::kernels {
@@ -40,9 +41,14 @@ public:
 
   FormTable table() {
     make_grid();
+    for (const Flags& f : options_.forms) (void)number_of(f);
     ask();
+    make_finer();
+    choose_again();
+    move_ends();
+    choose_again();
     for (;;) {
-      FormTable made = rows_of(finer(assigned()));
+      FormTable made = rows_of(assigned());
       if (!refuse_rows(made)) return made;
     }
   }
@@ -103,14 +109,29 @@ private:
   /// What is chosen at each point by itself.
   void ask() {
     own_.assign(points_.size(), nobody);
-    for (const Flags& f : options_.forms) (void)number_of(f);
-    for (std::size_t p = 0; p < points_.size() && options_.forms.empty(); ++p) {
-      const Choice c = choose(kernel_, at(p), options_.choose);
-      own_[p] = number_of(c.options);
-      if (c.modelled > 0) clocks_[own_[p]][p] = c.clocks; // else the kernel has one form
-      done(text(p));
+    for (std::size_t p = 0; p < points_.size(); ++p) ask_at(p);
+  }
+  void ask_at(std::size_t point) {
+    if (!options_.forms.empty()) { // the first of these by the model
+      own_[point] = best_known(point);
+      return;
     }
-    choose_again();
+    const Choice c = choose(kernel_, at(point), options_.choose);
+    own_[point] = number_of(c.options);
+    if (c.modelled > 0) clocks_[own_[point]][point] = c.clocks; // else the kernel has one form
+    done(text(point));
+  }
+  /// Of all forms that are not out, by the model; nobody where none can be built.
+  std::size_t best_known(std::size_t point) {
+    std::vector<std::size_t> left;
+    for (std::size_t f = 0; f < forms_.size(); ++f)
+      if (!out(f)) left.push_back(f);
+    know(point, left);
+    std::size_t best = nobody;
+    for (const std::size_t f : left)
+      if (clocks_[f][point] != unknown && (best == nobody || clocks_[f][point] < clocks_[best][point]))
+        best = f;
+    return best;
   }
 
   [[nodiscard]] bool out(std::size_t form) const { return banned_.contains(form); }
@@ -122,25 +143,17 @@ private:
         know(p, {own_[p]});
         if (clocks_[own_[p]][p] != unknown) continue;
       }
-      const auto best_of_all = [&] {
-        std::vector<std::size_t> left;
-        for (std::size_t f = 0; f < forms_.size(); ++f)
-          if (!out(f)) left.push_back(f);
-        know(p, left);
-        std::size_t best = nobody;
-        for (const std::size_t f : left)
-          if (clocks_[f][p] != unknown && (best == nobody || clocks_[f][p] < clocks_[best][p])) best = f;
-        return best;
-      };
-      own_[p] = best_of_all();
+      own_[p] = best_known(p);
       if (own_[p] == nobody) {
         (void)number_of({}); // what stands without sizes
-        own_[p] = best_of_all();
+        own_[p] = best_known(p);
       }
       if (own_[p] == nobody)
         throw std::invalid_argument(fmt::format("{}: no form is left for {}{}", kernel_.name(), text(p),
                                                 left_out_.empty() ? "" : "\n  hint   " + left_out_.front()));
     }
+    const std::vector<std::size_t> alone = own_;
+    for (std::size_t p = 0; p < points_.size(); ++p) own_[p] = best_near(p, alone);
     chosen_ = std::set<std::size_t>(own_.begin(), own_.end()).size();
   }
 
@@ -207,6 +220,13 @@ private:
     return best;
   }
 
+  /// Of its own form and those near it.
+  [[nodiscard]] std::size_t best_near(std::size_t point, const std::vector<std::size_t>& of) {
+    std::vector<std::size_t> some = near(point, of, of[point]);
+    some.insert(some.begin(), of[point]);
+    return best_of(some, point);
+  }
+
   /// What a point loses with a form, large losses more than many small ones.
   [[nodiscard]] double cost(std::size_t form, std::size_t point) const {
     const double loss = clocks_[form][point] / clocks_[own_[point]][point] - 1;
@@ -242,43 +262,71 @@ private:
               "{}: {} forms are needed, since none of them takes the sizes of another\n  hint   --most {}",
               kernel_.name(), used.size(), used.size()));
         // Each point takes the best of those that stay.
-        for (std::size_t p = 0; p < of.size(); ++p) {
-          std::vector<std::size_t> some = near(p, of, of[p]);
-          some.push_back(of[p]);
-          of[p] = best_of(some, p);
-        }
+        for (std::size_t p = 0; p < of.size(); ++p) of[p] = best_near(p, of);
         return of;
       }
       of = std::move(next);
     }
   }
 
-  /// A grid with more points where a form that stays is better between two of them than the form of the second, by the bounds of both beside what is known of
-  /// them there, and then by the model.
-  std::vector<std::size_t> finer(std::vector<std::size_t> of) {
-    if (ranges_.size() != 1 || finer_) return of;
-    finer_ = true;
-    constexpr std::int64_t steps = 8; // between two points
-    constexpr double better = 0.05;
-    const std::vector<std::int64_t> coarse = along_[0];
-    const std::set<std::size_t> used(of.begin(), of.end());
-    for (std::size_t p = 1; p < coarse.size(); ++p) {
-      const std::int64_t unit = ranges_[0].multiple, gap = (coarse[p] - coarse[p - 1]) / unit,
-                         parts = std::min(gap, steps);
-      std::size_t here = of[place_of(coarse[p])];
-      for (std::int64_t s = parts - 1; s >= 1; --s) { // from the second point down
-        const std::int64_t size = coarse[p - 1] + gap * s / parts * unit;
-        std::size_t best = here;
-        double least = (1 - better) * estimate(here, coarse[p], size);
-        for (const std::size_t f : used)
-          if (const double e = estimate(f, coarse[p], size); e < least) best = f, least = e;
-        if (best == here) continue;
-        const std::size_t at = add_point(size);
-        here = own_[at] = best_of({here, best}, at);
-        of.insert(of.begin() + static_cast<std::ptrdiff_t>(at), here);
+  /// More points along the one range, from each point down to the one before it. `auto` is asked where, by the bounds, another form
+  /// has become better than the form of the point above, and wherever an eighth of the size has passed.
+  void make_finer() {
+    if (ranges_.size() != 1) return;
+    const std::vector<std::int64_t> grid = along_[0];
+    for (std::size_t p = grid.size(); p-- > 1;) {
+      std::int64_t end = grid[p];
+      for (std::int64_t size = before(end); size > grid[p - 1]; size = before(size)) {
+        const std::size_t form = own_[place_of(end)];
+        if (form == nobody || (end - size <= end / 8 &&
+                               beside_least(form, size) <= (1 + options_.better) * beside_least(form, end)))
+          continue;
+        ask_at(add_point(size));
+        end = size;
       }
     }
-    return of;
+  }
+  /// The size that is looked at before this one: the next lower multiple of the smallest tile, at which a round of tiles may
+  /// begin; above 16,384 a 1024th of the size lower.
+  [[nodiscard]] std::int64_t before(std::int64_t size) const {
+    const std::int64_t tile = std::lcm<std::int64_t>(16, ranges_[0].multiple),
+                       step = std::max<std::int64_t>(1, size / 1024 / tile) * tile;
+    return (size - 1) / step * step;
+  }
+  /// A form may still be the best one a little above the last size that it was chosen for: one more point there, at the largest
+  /// size where its bound says so. Bounds are corrected by what the model says of both forms at the point.
+  void move_ends() {
+    if (ranges_.size() != 1) return;
+    const std::vector<std::int64_t> grid = along_[0];
+    for (std::size_t i = 0; i + 1 < grid.size(); ++i) {
+      const std::size_t p = place_of(grid[i]), here = own_[p], after = own_[place_of(grid[i + 1])];
+      if (here == after) continue;
+      know(p, {here, after});
+      const double by_model = clocks_[here][p] / clocks_[after][p],
+                   by_bounds = bound(here, p) / bound(after, p);
+      for (std::int64_t size = before(grid[i + 1]); size > grid[i]; size = before(size)) {
+        const double now = bound_of(forms_[here], size) / bound_of(forms_[after], size);
+        if (!(now * by_model / by_bounds * (1 + options_.better) < 1)) continue;
+        ask_at(add_point(size));
+        break;
+      }
+    }
+  }
+  /// A form's bound for a size of the one range; without options that of the first of all.
+  [[nodiscard]] double bound_of(const Flags& options, std::int64_t size) const {
+    Flags all = asked_;
+    all[ranges_[0].name] = std::to_string(size);
+    all.insert(options.begin(), options.end());
+    const std::vector<Form> found = kernel_.forms(all);
+    return found.empty() ? unknown : std::max(found.front().clocks, 1.0);
+  }
+  /// A form's bound beside the least of all forms for a size.
+  [[nodiscard]] double beside_least(std::size_t form, std::int64_t size) {
+    const auto [known, fresh] = least_bounds_.try_emplace(size, unknown);
+    if (fresh && options_.forms.empty()) known->second = bound_of({}, size);
+    for (std::size_t f = 0; fresh && f < options_.forms.size(); ++f)
+      known->second = std::min(known->second, bound_of(options_.forms[f], size));
+    return known->second == unknown ? 1 : bound_of(forms_[form], size) / known->second;
   }
   [[nodiscard]] std::size_t place_of(std::int64_t size) const {
     return static_cast<std::size_t>(std::lower_bound(along_[0].begin(), along_[0].end(), size) -
@@ -294,18 +342,6 @@ private:
     bounds_.clear(); // by numbers of points
     return at;
   }
-  /// Clocks of a form for a size near a point of the grid: its bound, by what the model said of it at the point beside its bound there.
-  [[nodiscard]] double estimate(std::size_t form, std::int64_t near, std::int64_t size) {
-    const std::size_t point = place_of(near);
-    const double known = clocks_[form][point];
-    if (known < 0 || known == unknown) return unknown;
-    Flags all = asked_;
-    all[ranges_[0].name] = std::to_string(size);
-    all.insert(forms_[form].begin(), forms_[form].end());
-    const std::vector<Form> found = kernel_.forms(all);
-    return found.empty() ? unknown : found.front().clocks * known / bound(form, point);
-  }
-
   /// Rows of neighbouring points that have one form: along the last range, then along those before it.
   FormTable rows_of(const std::vector<std::size_t>& of) {
     struct Box {
@@ -386,11 +422,11 @@ private:
   std::vector<Flags> forms_;
   std::vector<std::vector<double>> clocks_; ///< by form and point; below 0: not asked yet
   std::map<std::pair<std::size_t, std::size_t>, double> bounds_;
-  std::vector<std::size_t> own_; ///< of each point the form that was chosen there
+  std::map<std::int64_t, double> least_bounds_; ///< of all forms, by the size of the one range
+  std::vector<std::size_t> own_;                ///< of each point the form that was chosen there
   std::set<std::size_t> banned_;
   std::vector<std::string> left_out_;
   std::size_t chosen_ = 0, done_ = 0;
-  bool finer_ = false; ///< the grid has been made finer
 };
 
 } // namespace

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """What a file of several forms costs in modelled clocks: beside a choice for each size alone, and beside one form for all.
 
-  form_tables.py INLAY [--kernel gemm] [--arch gfx950] [--dtype bf16] [--n 4096] [--k 4096] [--most-m 16384] [--between 100,700,3000]
+  form_tables.py INLAY [--kernel gemm] [--arch gfx950] [--dtype bf16] [--n 4096] [--k 4096] [--most-m 16384] [--between 100,700,3000] [--sample 40 --seed 1]
 
 `inlay build KERNEL --for m=1..MOST` once, timed; then the forms that were chosen for some m as the only form for all m, and the one that stands
-without sizes. `--between`: sizes that the grid does not have, each with `auto`'s own choice for it. Not a test: it takes minutes.
+without sizes. `--between`, `--sample`: sizes that the grid does not have, given or drawn (every other one evenly, the others by their
+logarithm), each with `auto`'s own choice for it. Not a test: it takes minutes.
 """
 import argparse
 import json
+import math
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -22,7 +25,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
     for name, value in (("kernel", "gemm"), ("arch", "gfx950"), ("dtype", "bf16"), ("n", "4096"), ("k", "4096"), ("most-m", "16384"),
-                        ("between", ""), ("most", "6"), ("fixed", "4096")):
+                        ("between", ""), ("most", "32"), ("fixed", "4096"), ("sample", "0"), ("seed", "1")):
         parser.add_argument("--" + name, default=value)
     o = parser.parse_args()
     folder = tempfile.TemporaryDirectory()
@@ -59,7 +62,12 @@ def main():
     print(f"\n{len(losses)} sizes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; one form for all takes "
           f"{statistics.median(ratios):.2f} times in the median, {max(ratios):.2f} at most")
     between = []
-    for m in [int(x) for x in o.between.split(",") if x]:
+    drawn, random_, most = [], random.Random(int(o.seed)), int(o.most_m)
+    while len(drawn) < int(o.sample):
+        m = random_.randint(1, most) if len(drawn) % 2 else round(2 ** random_.uniform(0, math.log2(most)))
+        if m not in at:
+            drawn.append(m)
+    for m in [int(x) for x in o.between.split(",") if x] + sorted(drawn):
         row = next(r for r in told["rows"] if r["least"][0] <= m <= r["most"][0])
         form = told["forms"][row["form"]]["options"]
         mine, own = build(f"{m}..{m}", [form])["points"][0]["clocks"], build(f"{m}..{m}")["points"][0]["clocks"]

@@ -22,9 +22,11 @@ struct SizeRange {
 };
 
 struct TableOptions {
-  std::size_t most = 16; ///< forms that are kept
+  std::size_t most = 32; ///< forms that are kept
   double small =
-      0.02; ///< what no size may lose more of, as a share, by a form that goes though there is room
+      0.01; ///< what no size may lose more of, as a share, by a form that goes though there is room
+  double better =
+      0.01; ///< `auto` is asked between two points where, by the bounds, another form is better by more than this share
   std::size_t points = 32;  ///< of the grid, at most, but for the last size of each range
   std::vector<Flags> forms; ///< to choose from in place of all that the kernel has
   ChooseOptions choose;

@@ -2,6 +2,7 @@
 // that loops here compute; a table that was changed by one is refused; two builds are the same bytes; C launches it, too.
 #include "inlay_command.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -307,6 +308,39 @@ TEST_CASE("forms: auto chooses them, few are kept, and the loss is that of the t
         one.at("points")[i].at("clocks").get<double>() / one.at("points")[i].at("best").get<double>() - 1);
   }
   CHECK(one.at("loss").at("worst").get<double>() == Approx(worst));
+}
+
+TEST_CASE("forms: between the points of the grid a row's form is near what is chosen for the size",
+          "[forms]") {
+  const Folder f;
+  const auto build = [&](const std::string& sizes, const std::string& form) {
+    std::vector<std::string> words = {
+        "build",    "gemm",       "--arch",        "gfx950", "--dtype", "bf16",
+        "--for",    "m=" + sizes, "--n",           "2048",   "--k",     "1024",
+        "--points", "4",          "--no-validate", "--json", "-o",      f.file("gemm.inlay")};
+    if (!form.empty()) {
+      write(f.file("form"), form + "\n");
+      words.insert(words.end(), {"--forms", f.file("form")});
+    }
+    const Ran r = inlay_command(words);
+    INFO(r.err);
+    REQUIRE(r.exit == 0);
+    return Json::parse(r.out);
+  };
+  const Json file = build("64..1024", "");
+  CHECK(file.at("points").size() > 4);
+  for (const int m : {96, 192, 300, 380, 600, 900}) {
+    const auto holds = [m](const Json& row) { return row.at("least")[0] <= m && m <= row.at("most")[0]; };
+    const Json& rows = file.at("rows");
+    const auto row = std::find_if(rows.begin(), rows.end(), holds);
+    REQUIRE(row != rows.end());
+    const std::string form = file.at("forms")[row->at("form").get<std::size_t>()].at("options"),
+                      one = std::to_string(m) + ".." + std::to_string(m);
+    const double here = build(one, form).at("points")[0].at("clocks"),
+                 own = build(one, "").at("points")[0].at("clocks");
+    CAPTURE(m, form, here, own);
+    CHECK(here <= 1.05 * own);
+  }
 }
 
 TEST_CASE("forms: what cannot be is one message", "[forms][error]") {

@@ -42,33 +42,28 @@ private:
     return r;
   }
   // The number of a trip is one inside of its loop alone: after it no place or value can depend on it.
+  void want(const std::vector<AtomId>& used, const Op& op) const {
+    for (const AtomId atom : used)
+      if (std::find(closed_trips_.begin(), closed_trips_.end(), atom) != closed_trips_.end())
+        throw CodegenError(
+            "loop: the number of a trip, " + p_.symbols().atom(atom).name + ", is used outside of its loop",
+            "line   " + std::to_string(op.where.line()),
+            "inside of the loop; or what is meant of the last trip, as ceil_div(extent, tile) - 1");
+  }
   void trips_inside(const std::vector<Op>& ops) {
     for (const Op& op : ops) {
-      const auto want = [&](const std::vector<AtomId>& used) {
-        for (const AtomId atom : used) {
-          const std::string& name = p_.symbols().atom(atom).name;
-          const bool of_trip = name.size() > 2 && name.starts_with("_t") && name[2] >= '0' && name[2] <= '9';
-          if (of_trip && std::find(open_trips_.begin(), open_trips_.end(), atom) == open_trips_.end())
-            throw CodegenError(
-                "loop: the number of a trip, " + name + ", is used outside of its loop",
-                "line   " + std::to_string(op.where.line()),
-                "inside of the loop; or what is meant of the last trip, as ceil_div(extent, tile) - 1");
-        }
-      };
-      const auto want_sym = [&](Sym s) { want(inlay::symbols(s)); };
       if (const auto* c = std::get_if<CopyOp>(&op.what)) {
         for (const std::optional<View>* v : {&c->from, &c->to})
           if (*v)
-            for (const Sym o : (*v)->origin) want_sym(o);
+            for (const Sym o : (*v)->origin) want(inlay::symbols(o), op);
       } else if (const auto* m = std::get_if<MapOp>(&op.what)) {
-        want(p_.expressions().symbols(m->map));
+        want(p_.expressions().symbols(m->map), op);
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
-        want_sym(l->extent);
-        open_trips_.push_back(inlay::symbols(l->t).front());
+        want(inlay::symbols(l->extent), op);
         trips_inside(l->body);
-        open_trips_.pop_back();
+        closed_trips_.push_back(inlay::symbols(l->t).front());
       } else if (const auto* b = std::get_if<IfOp>(&op.what)) {
-        want_sym(b->condition.a), want_sym(b->condition.b);
+        want(inlay::symbols(b->condition.a), op), want(inlay::symbols(b->condition.b), op);
         trips_inside(b->then), trips_inside(b->otherwise);
       } else if (const auto* all = std::get_if<RolesOp>(&op.what)) {
         for (const RolesOp::Role& r : all->roles) trips_inside(r.body);
@@ -823,7 +818,7 @@ private:
 
   const Program& p_;
   Graph graph_;
-  std::vector<AtomId> open_trips_;         ///< while `trips_inside` is in their loops
+  std::vector<AtomId> closed_trips_;       ///< numbers of the trips of loops that `trips_inside` has left
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   std::vector<const LoopOp*> loops_;       ///< open ones
   bool in_trips_ = false;                  ///< the last of them holds no loops: registers are an iteration's

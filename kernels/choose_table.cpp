@@ -82,9 +82,10 @@ private:
     }
   }
 
-  [[nodiscard]] Flags at(std::size_t point) const {
+  using Point = std::vector<std::int64_t>; ///< a size of each range
+  [[nodiscard]] Flags at(const Point& sizes) const {
     Flags all = asked_;
-    for (std::size_t i = 0; i < ranges_.size(); ++i) all[ranges_[i].name] = std::to_string(points_[point][i]);
+    for (std::size_t i = 0; i < ranges_.size(); ++i) all[ranges_[i].name] = std::to_string(sizes[i]);
     return all;
   }
   [[nodiscard]] std::string text(std::size_t point) const {
@@ -116,7 +117,7 @@ private:
       own_[point] = best_known(point);
       return;
     }
-    const Choice c = choose(kernel_, at(point), options_.choose);
+    const Choice c = choose(kernel_, at(points_[point]), options_.choose);
     own_[point] = number_of(c.options);
     if (c.modelled > 0) clocks_[own_[point]][point] = c.clocks; // else the kernel has one form
     done(text(point));
@@ -164,7 +165,7 @@ private:
     for (const std::size_t f : forms)
       if (clocks_[f][point] < 0) ask.push_back({{forms_[f], 0}, {}, {}}), which.push_back(f);
     if (ask.empty()) return;
-    model_forms(kernel_, at(point), ask, options_.choose);
+    model_forms(kernel_, at(points_[point]), ask, options_.choose);
     for (std::size_t i = 0; i < ask.size(); ++i)
       clocks_[which[i]][point] = ask[i].modelled ? ask[i].modelled->clocks : unknown;
     done(fmt::format("{}, {} forms of its neighbours", text(point), ask.size()));
@@ -189,19 +190,22 @@ private:
     }
     if (out.empty()) out = all;
     std::vector<std::size_t> first(out.begin(), out.end());
-    std::stable_sort(first.begin(), first.end(),
-                     [&](std::size_t a, std::size_t b) { return bound(a, point) < bound(b, point); });
+    std::stable_sort(first.begin(), first.end(), [&](std::size_t a, std::size_t b) {
+      return bound(a, points_[point]) < bound(b, points_[point]);
+    });
     first.resize(std::min(first.size(), few));
     return first;
   }
-  /// Clocks of a form at a point by its bounds; without end where it cannot be there.
-  [[nodiscard]] double bound(std::size_t form, std::size_t point) {
-    double& known = bounds_[{form, point}];
-    if (known > 0) return known;
-    Flags all = at(point);
-    all.insert(forms_[form].begin(), forms_[form].end());
+  /// The least bound of the forms with these options, all of them without; no end where there is none.
+  [[nodiscard]] double bound_of(const Flags& options, const Point& sizes) const {
+    Flags all = at(sizes);
+    all.insert(options.begin(), options.end());
     const std::vector<Form> found = kernel_.forms(all);
-    return known = found.empty() ? unknown : std::max(found.front().clocks, 1.0);
+    return found.empty() ? unknown : std::max(found.front().clocks, 1.0);
+  }
+  [[nodiscard]] double bound(std::size_t form, const Point& sizes) {
+    double& known = bounds_[{form, sizes}];
+    return known > 0 ? known : known = bound_of(forms_[form], sizes);
   }
   /// The fewest clocks that are known for a point: of a form that was chosen for another one, too.
   [[nodiscard]] double least(std::size_t point) const {
@@ -287,7 +291,7 @@ private:
     }
   }
   /// The size that is looked at before this one: the next lower multiple of the smallest tile, at which a round of tiles may
-  /// begin; above 16,384 a 1024th of the size lower.
+  /// begin, or of as many of them as a 1024th of the size has.
   [[nodiscard]] std::int64_t before(std::int64_t size) const {
     const std::int64_t tile = std::lcm<std::int64_t>(16, ranges_[0].multiple),
                        step = std::max<std::int64_t>(1, size / 1024 / tile) * tile;
@@ -303,30 +307,22 @@ private:
       if (here == after) continue;
       know(p, {here, after});
       const double by_model = clocks_[here][p] / clocks_[after][p],
-                   by_bounds = bound(here, p) / bound(after, p);
+                   by_bounds = bound(here, points_[p]) / bound(after, points_[p]);
       for (std::int64_t size = before(grid[i + 1]); size > grid[i]; size = before(size)) {
-        const double now = bound_of(forms_[here], size) / bound_of(forms_[after], size);
+        const double now = bound(here, {size}) / bound(after, {size});
         if (!(now * by_model / by_bounds * (1 + options_.better) < 1)) continue;
         ask_at(add_point(size));
         break;
       }
     }
   }
-  /// A form's bound for a size of the one range; without options that of the first of all.
-  [[nodiscard]] double bound_of(const Flags& options, std::int64_t size) const {
-    Flags all = asked_;
-    all[ranges_[0].name] = std::to_string(size);
-    all.insert(options.begin(), options.end());
-    const std::vector<Form> found = kernel_.forms(all);
-    return found.empty() ? unknown : std::max(found.front().clocks, 1.0);
-  }
   /// A form's bound beside the least of all forms for a size.
   [[nodiscard]] double beside_least(std::size_t form, std::int64_t size) {
     const auto [known, fresh] = least_bounds_.try_emplace(size, unknown);
-    if (fresh && options_.forms.empty()) known->second = bound_of({}, size);
+    if (fresh && options_.forms.empty()) known->second = bound_of({}, {size});
     for (std::size_t f = 0; fresh && f < options_.forms.size(); ++f)
-      known->second = std::min(known->second, bound_of(options_.forms[f], size));
-    return known->second == unknown ? 1 : bound_of(forms_[form], size) / known->second;
+      known->second = std::min(known->second, bound(number_of(options_.forms[f]), {size}));
+    return known->second == unknown ? 1 : bound(form, {size}) / known->second;
   }
   [[nodiscard]] std::size_t place_of(std::int64_t size) const {
     return static_cast<std::size_t>(std::lower_bound(along_[0].begin(), along_[0].end(), size) -
@@ -339,9 +335,9 @@ private:
     };
     put(along_[0], size), put(points_, std::vector{size}), put(own_, nobody);
     for (std::vector<double>& of_form : clocks_) put(of_form, -1.0);
-    bounds_.clear(); // by numbers of points
     return at;
   }
+
   /// Rows of neighbouring points that have one form: along the last range, then along those before it.
   FormTable rows_of(const std::vector<std::size_t>& of) {
     struct Box {
@@ -420,10 +416,10 @@ private:
   const Takes& takes_;
   std::vector<std::vector<std::int64_t>> along_, points_;
   std::vector<Flags> forms_;
-  std::vector<std::vector<double>> clocks_; ///< by form and point; below 0: not asked yet
-  std::map<std::pair<std::size_t, std::size_t>, double> bounds_;
-  std::map<std::int64_t, double> least_bounds_; ///< of all forms, by the size of the one range
-  std::vector<std::size_t> own_;                ///< of each point the form that was chosen there
+  std::vector<std::vector<double>> clocks_;                ///< by form and point; below 0: not asked yet
+  std::map<std::pair<std::size_t, Point>, double> bounds_; ///< by form and sizes
+  std::map<std::int64_t, double> least_bounds_;            ///< of all forms, by the size of the one range
+  std::vector<std::size_t> own_;                           ///< of each point the form that was chosen there
   std::set<std::size_t> banned_;
   std::vector<std::string> left_out_;
   std::size_t chosen_ = 0, done_ = 0;

@@ -1186,7 +1186,6 @@ Drawn nested(Random& random) {
   return {std::move(k), sizes};
 }
 
-// A fold of as many elements of a row as a table says, which may be none, or more than there are.
 // Workgroups that walk over tiles, each of which reads rows that a table names or its own; with checks that hold.
 Drawn persistent(Random& random) {
   const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8}),
@@ -1248,6 +1247,7 @@ Drawn persistent(Random& random) {
   return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
 }
 
+// A fold of as many elements of a row as a table says, which may be none, or more than there are.
 Drawn bounded(Random& random) {
   const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 4}), wide = threads * v;
   Program k("bounded", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);

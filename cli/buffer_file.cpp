@@ -111,15 +111,4 @@ std::vector<std::uint8_t> byte_header(std::uint64_t bytes) {
   return {header.begin(), header.end()};
 }
 
-void write_buffer(const std::string& file, const BufferFile& contents) {
-  std::ofstream out(file, std::ios::binary);
-  const auto put = [&](const std::vector<std::uint8_t>& b) {
-    out.write(reinterpret_cast<const char*>(b.data()), static_cast<std::streamsize>(b.size()));
-  };
-  put(contents.header);
-  put(contents.data);
-  out.close();
-  if (!out) throw std::runtime_error(file + ": cannot be written");
-}
-
 } // namespace inlay::cli

@@ -21,7 +21,4 @@ struct BufferFile {
 /// The header of a one-dimensional array of `bytes` bytes: what an output without an input gets in a .npy file.
 [[nodiscard]] std::vector<std::uint8_t> byte_header(std::uint64_t bytes);
 
-/// Writes header and data. Errors: std::runtime_error.
-void write_buffer(const std::string& file, const BufferFile& contents);
-
 } // namespace inlay::cli

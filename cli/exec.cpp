@@ -5,6 +5,7 @@
 #include "exec_report.h"
 #include "isa_json.h"
 #include "launch_input.h"
+#include "output_bytes.h"
 #include "progress.h"
 #include "values.h"
 
@@ -93,7 +94,7 @@ struct Observations {
 
 /// Buffers for the plan on `device`, the arguments that point to them, one launch, and what the outputs hold then.
 struct Run {
-  std::vector<std::vector<std::uint8_t>> outputs; ///< in order of the specs that are outputs
+  std::vector<OutputBytes> outputs; ///< in order of the specs that are outputs
   std::vector<ArgumentRange> ranges;
   double seconds = 0;
   std::optional<BenchmarkResult> timing;
@@ -249,9 +250,8 @@ void run_once(const Devices& devices, const Plan& plan, unsigned repeat, const D
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
     if (!plan.specs[i].output()) continue;
-    result.outputs.emplace_back(plan.specs[i].bytes());
-    Device& own = device_of(devices, i / plan.count());
-    if (!result.outputs.back().empty()) own.copy_out(result.outputs.back(), buffers[i]->address());
+    result.outputs.push_back(OutputBytes::read(device_of(devices, i / plan.count()), buffers[i]->address(),
+                                               plan.specs[i].bytes()));
   }
   if (repeat != 0)
     result.timing = benchmark(device, [&](Stream s) { device.launch(function, plan.geometry, segment, s); },
@@ -263,7 +263,7 @@ void write_outputs(const Plan& plan, const Run& run) {
   std::size_t n = 0;
   for (const ArgumentSpec& s : plan.specs)
     if (s.output()) {
-      if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n], {}});
+      if (!s.output_file.empty()) run.outputs[n].write(s.output_file, s.contents.header);
       ++n;
     }
 }
@@ -273,12 +273,11 @@ std::optional<std::string> first_difference(const Plan& plan, const Run& a, cons
   std::size_t n = 0;
   for (const ArgumentSpec& s : plan.specs) {
     if (!s.output()) continue;
-    const auto &x = a.outputs[n], &y = b.outputs[n];
+    const auto d = a.outputs[n].difference(b.outputs[n]);
     ++n;
-    const auto at = std::mismatch(x.begin(), x.end(), y.begin());
-    if (at.first != x.end())
-      return fmt::format("{}: byte {} is {:#04x} in a plain run and {:#04x} under stress", s.label(),
-                         at.first - x.begin(), *at.first, *at.second);
+    if (d)
+      return fmt::format("{}: byte {} is {:#04x} in a plain run and {:#04x} under stress", s.label(), d->at,
+                         d->mine, d->other);
   }
   return std::nullopt;
 }
@@ -610,7 +609,7 @@ int exec(Session& session, const Options& asked) {
       if (s.printed && n < run.outputs.size()) {
         const std::string type = type_of(s, o.print);
         j["type"] = type;
-        j["values"] = values_json(run.outputs[n], type, o.values);
+        j["values"] = values_json(run.outputs[n].first(8 * o.values), type, o.values);
       }
       ++n;
     }
@@ -647,7 +646,9 @@ int exec(Session& session, const Options& asked) {
     for (const auto& s : plan.specs) {
       if (!s.output() || !failure.empty()) continue;
       session.out << fmt::format("  {:<22}{} bytes{}\n", s.label(), s.bytes(),
-                                 s.printed ? ": " + values_text(run.outputs[n], type_of(s, o.print), o.values)
+                                 s.printed ? ": " + values_text(run.outputs[n].first(8 * o.values),
+                                                                type_of(s, o.print), o.values,
+                                                                run.outputs[n].size())
                                            : "");
       ++n;
     }

@@ -97,7 +97,7 @@ ArgumentSpec parse_argument(const std::string& text) {
     const auto bytes = parse_number<std::uint64_t>(std::string_view(rest).substr(0, second));
     if (!bytes || (second != std::string::npos && second + 1 == rest.size()))
       bad("not out:BYTES:FILE or out:BYTES");
-    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
+    if (*bytes > most_buffer_bytes) bad("more than 8 TiB");
     spec.printed = second == std::string::npos;
     if (!spec.printed) spec.output_file = rest.substr(second + 1);
     spec.zero_bytes = *bytes;
@@ -105,7 +105,7 @@ ArgumentSpec parse_argument(const std::string& text) {
   } else if (type == "zeros") {
     const auto bytes = parse_number<std::uint64_t>(rest);
     if (!bytes) bad("not zeros:BYTES");
-    if (*bytes > (std::uint64_t{1} << 43)) bad("more than 8 TiB"); // what is touched of it takes memory
+    if (*bytes > most_buffer_bytes) bad("more than 8 TiB");
     spec.zero_bytes = *bytes;
     spec.filled = true;
   } else if (type == "inout") {

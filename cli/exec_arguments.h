@@ -46,6 +46,9 @@ std::optional<T> parse_number(std::string_view text) {
 /// `4`, `4,2` or `4,2,1`, each at least 1. Errors: ArgumentError naming `option`.
 [[nodiscard]] runtime::Extent3 parse_extent(const std::string& option, std::string_view text);
 
+/// Of a buffer; only what is touched of it takes memory.
+inline constexpr std::uint64_t most_buffer_bytes = std::uint64_t{1} << 43;
+
 /// One --arg: a value, or a buffer with where it comes from and goes to.
 struct ArgumentSpec {
   std::optional<runtime::Argument> value;

@@ -161,7 +161,8 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
       continue;
     }
     const auto bytes = std::max<std::int64_t>(1, a.bytes(sizes));
-    if (bytes > (std::int64_t{1} << 36)) refuse(fmt::format("{}: {} bytes", a.name, bytes), "smaller sizes");
+    if (bytes > static_cast<std::int64_t>(most_buffer_bytes))
+      refuse(fmt::format("{}: {} bytes", a.name, bytes), "smaller sizes");
     spec.printed = a.output;
     spec.offset = a.file_offset;
     if (!a.file.empty()) {

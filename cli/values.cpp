@@ -81,11 +81,12 @@ nlohmann::ordered_json values_json(std::span<const std::uint8_t> bytes, const st
   return list;
 }
 
-std::string values_text(std::span<const std::uint8_t> bytes, const std::string& type, std::size_t most) {
+std::string values_text(std::span<const std::uint8_t> bytes, const std::string& type, std::size_t most,
+                        std::uint64_t size) {
   const std::string t = shown(type);
-  const std::size_t count = bytes.size() / value_bytes(t);
+  const std::uint64_t count = size / value_bytes(t);
   std::string out;
-  for (std::size_t i = 0; i < std::min(most, count); ++i) {
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(most, count); ++i) {
     const auto v = value(bytes, t, i);
     out += (i == 0 ? "" : " ") + (v.is_number_float() ? fmt::format("{:g}", v.get<double>())
                                   : v.is_string()     ? v.get<std::string>()

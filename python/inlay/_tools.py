@@ -31,7 +31,8 @@ def program():
     for place in places:
         if place and os.access(place, os.X_OK):
             return os.path.realpath(place)
-    raise CommandError("the command `inlay` is not there\n  hint   name it with the environment variable INLAY")
+    looked = ", ".join(os.path.realpath(p) for p in places if p)
+    raise CommandError(f"the command `inlay` is not there\n  looked at {looked or 'nothing'}, and in PATH\n  hint   name it with the environment variable INLAY")
 
 
 def call(arguments, input="", allowed=(0, 1, 3)):

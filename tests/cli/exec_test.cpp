@@ -1,10 +1,12 @@
 #include "buffer_file.h"
 #include "inlay_command.h"
+#include "output_bytes.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <inlay/runtime/emulator.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -73,6 +75,67 @@ TEST_CASE("exec: raw buffers in and out, statistics") {
   for (float& v : expected) v += 0.5F;
   CHECK(floats_of(read(f.file("y.bin"))) == expected);
   CHECK(says(r.out, "22 in 2 waves of 2 workgroups")); // 11 instructions each
+}
+
+TEST_CASE("exec: of an output larger than memory only what was touched is read and written") {
+  const Folder f;
+  std::string text = read(kernel);
+  const std::string add = "  v_add_f32 v2, s8, v2\n";
+  text.replace(text.find(add), add.size(),
+               add + "global_store_dword v1, v2, s[6:7]\ns_add_u32 s6, s6, 0x1ffc\ns_addc_u32 s7, s7, 4\n");
+  const auto far = f.write("far.s", text), x = f.write("x.bin", bytes_of(count_to(64)));
+  constexpr std::uint64_t at = (std::uint64_t{4} << 32) + 0x1ffc, bytes = 20'000'000'000; // over two pages
+  for (const std::string name : {"y.bin", "y.npy"}) {
+    const auto file = f.file(name);
+    REQUIRE(inlay_command({"exec", far, "--arg", "x=in:" + x, "y=out:" + std::to_string(bytes) + ":" + file,
+                           "s=f32:1.5", "--stress"})
+                .exit == 0);
+    const std::uint64_t header = name == "y.npy" ? 128 : 0;
+    CHECK(std::filesystem::file_size(file) == header + bytes);
+    std::ifstream in(file, std::ios::binary);
+    for (const std::uint64_t place : {std::uint64_t{0}, std::uint64_t{256}, at - 256, at, at + 256}) {
+      const bool there = place == 0 || place == at;
+      std::string found(256, '?');
+      in.seekg(static_cast<std::streamoff>(header + place));
+      in.read(found.data(), 256);
+      auto expected = count_to(64);
+      for (float& v : expected) v = there ? v + 1.5F : 0;
+      CHECK(floats_of(found) == expected);
+    }
+  }
+  const auto printed = inlay_command({"exec", far, "--arg", "x=in:" + x, "y=out:100000000000", "s=f32:1"});
+  CHECK(says(printed.out, "100000000000 bytes: 1 2 3 4 5 6 7 8 ... of 25000000000 f32"));
+  const auto piped =
+      inlay_command({"exec", kernel, "--arg", "x=in:" + x, "y=out:70000:/dev/null", "s=f32:1"});
+  CHECK(piped.exit == 0);
+  CHECK(inlay_command({"exec", kernel, "--arg", "x=in:" + x, "y=out:9000000000000", "s=f32:1"}).exit == 2);
+}
+
+TEST_CASE("exec: the first byte that differs, whichever of the two runs touched it") {
+  using inlay::cli::OutputBytes;
+  constexpr std::uint64_t size = std::uint64_t{1} << 32, early = 5000, late = (std::uint64_t{3} << 30) + 7;
+  inlay::runtime::EmulatorDevice device(inlay::runtime::isa::Arch::gfx942, {.threads = 1});
+  const auto with = [&](const std::vector<std::uint64_t>& at) {
+    const auto p = device.allocate(size);
+    for (const std::uint64_t a : at)
+      device.copy_in(p + a, std::vector<std::uint8_t>{static_cast<std::uint8_t>(a)});
+    return OutputBytes::read(device, p, size);
+  };
+  const OutputBytes none = with({}), first = with({early}), last = with({late}), both = with({early, late});
+  CHECK(none.size() == size);
+  CHECK_FALSE(none.difference(with({})));
+  CHECK_FALSE(both.difference(with({early, late})));
+  CHECK(first.difference(none)->at == early);
+  CHECK(none.difference(first)->at == early);
+  CHECK(none.difference(first)->mine == 0);
+  CHECK(none.difference(first)->other == static_cast<std::uint8_t>(early));
+  CHECK(last.difference(first)->at == early);
+  CHECK(first.difference(last)->at == early);
+  CHECK(first.difference(both)->at == late);
+  CHECK(first.difference(with({100, early + 1}))->at ==
+        100); // in a run of pages that begins before the other's
+  CHECK(both.difference(first)->mine == 7);
+  CHECK(both.first(early + 1).back() == static_cast<std::uint8_t>(early));
 }
 
 TEST_CASE("exec: .npy keeps its header, and is checked") {

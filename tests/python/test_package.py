@@ -56,6 +56,15 @@ class Commands(unittest.TestCase):
         self.assertEqual(found["status"], 0)
         self.assertTrue(inlay.run("vector_add")["ok"])
 
+    def test_a_command_that_is_not_there_says_where_it_was_looked_for(self):
+        from unittest import mock
+
+        from inlay import _tools
+
+        with mock.patch.dict(os.environ, {"INLAY": "/nowhere/inlay", "PATH": "/nowhere"}), mock.patch("os.access", return_value=False):
+            with self.assertRaisesRegex(inlay.CommandError, "/nowhere/inlay, .*bin/inlay, .*, and in PATH\n  hint   .*INLAY"):
+                _tools.program()
+
     def test_a_refusal_is_an_error_with_its_hint(self):
         with self.assertRaisesRegex(inlay.CommandError, "did you mean rmsnorm"):
             inlay.run("rmsnrom")

@@ -653,7 +653,7 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
   }
   if (a.ends_with_tensor) check(a.records + a.base, "number of records");
   // The hardware adds both to the base as numbers without a sign.
-  if (!decide(ClaimKind::less_equal, Sym(0), world(a.step)))
+  if (!decide(ClaimKind::less_equal, Sym(0), world(a.step)) && !less_equal(Sym(0), world(a.step)))
     refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.step),
            "the offset of a trip may be negative");
   for (const Column& c : prepared(i).coordinate)

@@ -1,0 +1,432 @@
+// Right programs that some rule refused, or that did not build, when a stranger wrote them: D1 to D13, each with its neighbours. Proved,
+// and so said tokens and the emulator. (D10 is of validation: values_test.cpp.)
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace walls { // names of their own: the folder is one unit
+
+using namespace adversary;
+
+namespace {
+
+const auto sum_of = [](const auto& v) { return v[0] + v[1]; };
+
+// y(d) = sum over p of w(ids(p), d), the ids loaded in the trip that gathers by them.
+std::function<Program()> bag(Pipeline pipeline, bool mapped, int multiple) {
+  return [=] {
+    Program k("bag", target(), 64);
+    const Sym t = k.size("t", {.most = 1 << 10, .multiple = multiple}), v = k.size("v", {.most = 1 << 10}),
+              d = k.size("d", {.most = 1 << 10, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {1, d}), w = k.input("w", Element::f32, {v, d}),
+                 ids = k.input("ids", Element::i32, {t});
+    k.computes(y, [&](const auto& c) { return k.sum(t, [&](Sym p) { return k(w, {k.at(ids, p), c[1]}); }); });
+    const Sym b = k.workgroups(0, d, 256);
+    const Layout tv = rows_tv(8, 256, 4, 64);
+    const Fragment acc = k.zeros(Element::f32, without_axis(tv, 0), {1, 256});
+    k.loop(t, 8, pipeline, [&](Sym i) {
+      const Fragment of = k.load(k.tile(ids, {8}, {i}), without_axis(tv, 1), 1);
+      Fragment x = k.load(k.tile(w, {8, 256}, {0, b}).through(0, of), tv, 4);
+      if (mapped)
+        x = k.map({x}, [&](const auto& a) { return inside(Sym(8) * i + k.position(0), t, a[0], 0); });
+      k.update(acc, {k.fold(Monoid::sum, x, 0)}, sum_of);
+    });
+    k.store(acc, k.tile(y, {1, 256}, {0, b}), 4);
+    return k;
+  };
+}
+
+// Of the columns of x: their sums, or what is left of their squares without the mean.
+std::function<Program()> columns(bool variance, int rows) {
+  return [=] {
+    Program k("columns", target(), 64);
+    const Sym m = k.size("m", {.most = rows}), n = k.size("n", {.most = 1 << 12, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {1, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) {
+      const Expr mean = k.sum(m, [&](Sym i) { return k(x, {i, c[1]}); }) / k.number(m);
+      if (!variance) return mean;
+      return k.sum(m, [&](Sym i) { return (k(x, {i, c[1]}) - mean) * (k(x, {i, c[1]}) - mean); });
+    });
+    const Sym b = k.workgroups(0, n, 256);
+    const Layout tv = rows_tv(rows, 256, 4, 64);
+    const Fragment all = k.load(k.tile(x, {rows, 256}, {0, b}), tv, 4);
+    const Fragment mean =
+        k.map({k.fold(Monoid::sum, all, 0)}, [&](const auto& a) { return a[0] * codegen::rcp(k.number(m)); });
+    const auto apart = [&](const auto& a) {
+      return inside(k.position(0), m, (a[0] - a[1]) * (a[0] - a[1]), 0);
+    };
+    k.store(variance ? k.fold(Monoid::sum, k.map({all, mean}, apart), 0) : mean, k.tile(y, {1, 256}, {0, b}),
+            4);
+    return k;
+  };
+}
+
+// The greatest of each row of a square matrix, whose one size masks both axes.
+enum class Mask { column, row, column_of_row, row_of_column };
+std::function<Program()> square(Mask how) {
+  return [=] {
+    Program k("square", target(), 256);
+    const Sym n = k.size("n", {.most = 64, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {n, 1}), x = k.input("x", Element::f32, {n, n});
+    k.computes(y, [&](const auto& c) {
+      return k.fold(Monoid::max, n, [&](Sym i) { return k(x, {c[0], i}); });
+    });
+    const Sym b = k.workgroups(0, n, 64), row = Sym(64) * b + k.position(0), column = k.position(1);
+    const Fragment all = k.load(k.tile(x, {64, 64}, {b, 0}), rows_tv(64, 64, 4, 256), 4);
+    const Fragment masked = k.map({all}, [&](const auto& v) {
+      const auto in_row = [&](Expr e, double fill) { return inside(row, n, e, fill); };
+      const auto in_column = [&](Expr e, double fill) { return inside(column, n, e, fill); };
+      return how == Mask::column          ? in_column(v[0], -INFINITY)
+             : how == Mask::row           ? in_row(v[0], -INFINITY)
+             : how == Mask::column_of_row ? in_column(in_row(v[0], 0), -INFINITY)
+                                          : in_row(in_column(v[0], -INFINITY), 0);
+    });
+    k.store(k.fold(Monoid::max, masked, 1), k.tile(y, {64, 1}, {b, 0}), 1);
+    return k;
+  };
+}
+
+// y(m) = sum over t and j of a(m, t, j) x(t, j), lane by lane over t, in either order of the specification.
+std::function<Program()> lanes(bool inner_first, int least) {
+  return [=] {
+    Program k("lanes", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), t = k.size("t", {.least = least, .most = 1 << 8});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), a = k.input("a", Element::f16, {m, t, 512}),
+                 x = k.input("x", Element::f16, {1, t, 512});
+    k.computes(y, [&](const auto& c) {
+      const auto product = [&](Sym s, Sym j) { return k(a, {c[0], s, j}) * k(x, {0, s, j}); };
+      if (inner_first)
+        return k.sum(512, [&](Sym j) { return k.sum(t, [&](Sym s) { return product(s, j); }); });
+      return k.sum(t, [&](Sym s) { return k.sum(512, [&](Sym j) { return product(s, j); }); });
+    });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 512, 8, 64);
+    const Fragment acc = k.zeros(Element::f32, tv, {1, 512});
+    k.loop(t, 1, {.distance = 1, .ring = 1}, [&](Sym s) {
+      const Fragment of_a = k.load(k.tile(a, {1, 1, 512}, {row, s, 0}).keep({0, 2}), tv, 8),
+                     of_x = k.load(k.tile(x, {1, 1, 512}, {0, s, 0}).keep({0, 2}), without_axis(tv, 0), 8);
+      k.update(acc, {of_a, of_x}, [](const auto& v) { return v[0] + v[1] * v[2]; });
+    });
+    k.store(k.fold(Monoid::sum, acc, 1), k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
+// The same over one axis of any length, of which the lanes sum progressions; folded in each trip or after the loop.
+std::function<Program()> progressions(bool after, int rows) {
+  return [=] {
+    Program k("progressions", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 14, .multiple = 8});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), a = k.input("a", Element::f16, {m, n}),
+                 x = k.input("x", Element::f16, {1, n});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, [&](Sym i) { return k(a, {c[0], i}) * k(x, {0, i}); });
+    });
+    const Sym b = k.workgroups(0, m, rows);
+    const Layout tv = rows_tv(rows, 512, 8, 64);
+    const Fragment acc = after ? k.zeros(Element::f32, tv, {rows, 512})
+                               : k.zeros(Element::f32, without_axis(tv, 1), {rows, 1});
+    k.loop(n, 512, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment of_a = k.load(k.tile(a, {rows, 512}, {b, t}), tv, 8),
+                     of_x = k.load(k.tile(x, {1, 512}, {0, t}), without_axis(tv, 0), 8);
+      if (after) return k.update(acc, {of_a, of_x}, [](const auto& v) { return v[0] + v[1] * v[2]; });
+      const Fragment product = k.map({of_a, of_x}, [](const auto& v) { return v[0] * v[1]; });
+      k.update(acc, {k.fold(Monoid::sum, product, 1)}, sum_of);
+    });
+    k.store(after ? k.fold(Monoid::sum, acc, 1) : acc, k.tile(y, {rows, 1}, {b, 0}), 1);
+    return k;
+  };
+}
+
+// y(r) = sum of the first `len` of the row, `len` from memory: by masks alone, or by a loop that ends there.
+enum class Ends { nowhere, there, at_the_least };
+std::function<Program()> prefix(Ends how) {
+  return [=] {
+    Program k("prefix", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 14, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n}),
+                 lens = k.input("len", Element::i32, {1});
+    const Sym len = k.uniform(lens, 0);
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, [&](Sym i) { return inside(i, len, k(x, {c[0], i}), 0); });
+    });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 256, 4, 64), one = without_axis(tv, 1);
+    const View to = k.tile(y, {1, 1}, {row, 0});
+    const auto body = [&] {
+      const Fragment acc = k.zeros(Element::f32, one, {1, 1});
+      const Sym end = how == Ends::nowhere ? n : how == Ends::there ? len : min(n, len);
+      k.loop(end, 256, {.distance = 0, .ring = 1}, [&](Sym t) {
+        const Fragment part = k.map({k.load(k.tile(x, {1, 256}, {row, t}), tv, 4)}, [&](const auto& a) {
+          return inside(Sym(256) * t + k.position(1), len, a[0], 0);
+        });
+        k.update(acc, {k.fold(Monoid::sum, part, 1)}, sum_of);
+      });
+      k.store(acc, to, 1);
+    };
+    if (how == Ends::nowhere)
+      body();
+    else
+      k.if_less(Sym(0), len, body, [&] { k.store(k.zeros(Element::f32, one, {1, 1}), to, 1); });
+    return k;
+  };
+}
+
+// A row over its sum, in tiles of 16 rows over an axis of 8.
+Program eight_of_sixteen() {
+  Program k("eight", target(), 64);
+  const Sym m = k.size("m", {.most = 100});
+  const Tensor y = k.output("y", Element::f32, {m, 8, 64}), x = k.input("x", Element::f32, {m, 8, 64});
+  k.computes(y, [&](const auto& c) {
+    return k(x, {c[0], c[1], c[2]}) - k.sum(64, [&](Sym i) { return k(x, {c[0], c[1], i}); });
+  });
+  const Sym b = k.workgroups(0, m, 1);
+  const auto tile = [&](const Tensor& t) { return k.tile(t, {1, 16, 64}, {b, 0, 0}).keep({1, 2}); };
+  const Fragment of = k.load(tile(x), rows_tv(16, 64, 4, 64), 4);
+  k.store(k.map({of, k.fold(Monoid::sum, of, 1)}, [](const auto& v) { return v[0] - v[1]; }), tile(y), 4);
+  return k;
+}
+
+// c = a b^T, of operands that lie along k or across it, both pipelined.
+std::function<Program()> product(bool a_across, bool b_across, Pipeline pipeline) {
+  return [=] {
+    const Element e = Element::bf16;
+    const MmaTiling mma =
+        MmaTiling::of(Atom::mma_best(target(), e, e, Element::f32, 16), 2, 2, 64, 64, 64, 8);
+    Program k("product", target(), mma.threads());
+    const Sym m = k.size("m", {.most = 1 << 10, .multiple = 8}),
+              n = k.size("n", {.most = 1 << 10, .multiple = 8}),
+              depth = k.size("k", {.most = 1 << 10, .multiple = 8});
+    const auto operand = [&](const char* name, bool across, Sym rows) {
+      return k.input(name, e, across ? std::vector{depth, rows} : std::vector{rows, depth});
+    };
+    const Tensor c = k.output("c", Element::f32, {m, n}), a = operand("a", a_across, m),
+                 b = operand("b", b_across, n);
+    const auto element = [&](const Tensor& t, bool across, Sym r, Sym i) {
+      return across ? k(t, {i, r}) : k(t, {r, i});
+    };
+    k.computes(c, [&](const auto& at) {
+      return k.sum(depth,
+                   [&](Sym i) { return element(a, a_across, at[0], i) * element(b, b_across, at[1], i); });
+    });
+    const Sym of_n = k.workgroups(0, n, 64), of_m = k.workgroups(1, m, 64);
+    const Tensor a_lds = k.lds("a_lds", e, {64, 64}, Swizzle(3, 3, 3)),
+                 b_lds = k.lds("b_lds", e, {64, 64}, Swizzle(3, 3, 3));
+    const Fragment acc = k.zeros(Element::f32, mma.c(), {64, 64});
+    k.loop(depth, 64, pipeline, [&](Sym t) {
+      const auto bring = [&](const Tensor& from, const Tensor& to, Sym at, bool across) {
+        if (!across) return k.copy(k.tile(from, {64, 64}, {at, t}), to, rows_tv(64, 64, 8, mma.threads()), 8);
+        const Layout in = columns_tv(64, 64, 8, mma.threads(), 2), out = codegen::values_exchanged(in);
+        const Fragment loaded = k.load(k.tile(from, {64, 64}, {t, at}), in, 8);
+        k.store(k.map(
+                    out, {loaded}, [](const auto& x) { return x[0]; }, e),
+                k.whole(to).keep({1, 0}), 2);
+      };
+      bring(a, a_lds, of_m, a_across), bring(b, b_lds, of_n, b_across);
+      k.mma(acc, k.read(a_lds, mma.a(), 8), k.read(b_lds, mma.b(), 8), mma);
+    });
+    k.store(acc, k.tile(c, {64, 64}, {of_m, of_n}), 4);
+    return k;
+  };
+}
+
+// y(j, i) = x(i, j), through registers alone: `relayout` finds the way.
+Program turned() {
+  Program k("turned", target(), 256);
+  const Sym m = k.size("m", {.most = 1 << 10, .multiple = 8}),
+            n = k.size("n", {.most = 1 << 10, .multiple = 8});
+  const Tensor y = k.output("y", Element::bf16, {n, m}), x = k.input("x", Element::bf16, {m, n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[1], c[0]}); });
+  const Sym b = k.workgroups(0, n, 64), a = k.workgroups(1, m, 64);
+  const Layout tv = rows_tv(64, 64, 4, 256);
+  const Fragment f =
+      k.relayout(k.load(k.tile(x, {64, 64}, {a, b}), tv, 4), codegen::transposed(tv), Element::bf16);
+  k.store(f, k.tile(y, {64, 64}, {b, a}).keep({1, 0}), 4);
+  return k;
+}
+
+// y(i) = x(i + by) where that is there, and 0.
+std::function<Program()> shifted(int by, int vector) {
+  return [=] {
+    Program k("shifted", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto& c) { return inside(c[0] + Sym(by), n, k(x, {c[0] + Sym(by)}), 0); });
+    const Sym w = k.workgroups(0, n, 256);
+    View from = k.tile(x, {256}, {w});
+    from.origin[0] = from.origin[0] + Sym(by);
+    k.store(k.map({k.load(from, line_tv(256, vector, 64), vector)},
+                  [&](const auto& v) { return inside(Sym(256) * w + k.position(0) + Sym(by), n, v[0], 0); }),
+            k.tile(y, {256}, {w}), vector);
+    return k;
+  };
+}
+
+// The `count` greatest of 64, and where they are.
+std::function<Program()> greatest(int count) {
+  return [=] {
+    Program k("greatest", target(), 256);
+    const Sym m = k.size("m", {.most = 1 << 10});
+    const Tensor best = k.output("best", Element::f32, {m, count}),
+                 at = k.output("at", Element::f32, {m, count}), x = k.input("x", Element::f32, {m, 64});
+    std::function<Expr(Sym, Sym, int)> left; // of x(r, i), after the first `d` are taken
+    const auto value = [&](Sym r, int d) {
+      return k.fold(Monoid::max, 64, [&](Sym i) { return left(r, i, d); });
+    };
+    const auto place = [&](Sym r, int d) {
+      const Expr most = value(r, d);
+      return k.fold(Monoid::min, 64,
+                    [&](Sym i) { return select(left(r, i, d), most, k.number(i), k.constant(INFINITY)); });
+    };
+    const auto without = [&](Expr v, Expr i, Expr taken) {
+      return select(i, taken, select(taken, i, k.constant(-INFINITY), v), v);
+    };
+    left = [&](Sym r, Sym i, int d) {
+      return d == 0 ? k(x, {r, i}) : without(left(r, i, d - 1), k.number(i), place(r, d - 1));
+    };
+    const auto by_column = [&](Sym c, const std::function<Expr(int)>& f) {
+      Expr e = f(0);
+      for (int d = 1; d < count; ++d) e = select(k.number(c), k.constant(d), f(d), e);
+      return e;
+    };
+    k.computes(best, [&](const auto& c) { return by_column(c[1], [&](int d) { return value(c[0], d); }); });
+    k.computes(at, [&](const auto& c) { return by_column(c[1], [&](int d) { return place(c[0], d); }); });
+    const Sym row = k.workgroups(0, m, 4);
+    Fragment f = k.load(k.tile(x, {4, 64}, {row, 0}), rows_tv(4, 64, 1, 256), 1);
+    for (int d = 0; d < count; ++d) {
+      const Fragment most = k.fold(Monoid::max, f, 1);
+      const Fragment where =
+          k.fold(Monoid::min,
+                 k.map({f, most},
+                       [&](const auto& a) {
+                         return select(a[0], a[1], k.number(k.position(1)), k.constant(INFINITY));
+                       }),
+                 1);
+      k.store(most, k.tile(best, {4, 1}, {row, d}), 1);
+      k.store(where, k.tile(at, {4, 1}, {row, d}), 1);
+      f = k.map({f, where}, [&](const auto& a) { return without(a[0], k.number(k.position(1)), a[1]); });
+    }
+    return k;
+  };
+}
+
+// y = x, of one row: a grid axis of one workgroup.
+std::function<Program()> one_row(int along) {
+  return [=] {
+    Program k("one", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12});
+    const Tensor y = k.output("y", Element::f32, {1, n}), x = k.input("x", Element::f32, {1, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym b = k.workgroups(along == 0 ? 1 : 0, n, 64), row = k.workgroups(along, Sym(1), 1);
+    k.store(k.load(k.tile(x, {1, 64}, {row, b}), rows_tv(1, 64, 1, 64), 1), k.tile(y, {1, 64}, {row, b}), 1);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("walls: D1, what a table says is loaded in the trip that gathers by it") {
+  std::vector<Attack> all;
+  for (const int distance : {0, 1, 2})
+    for (const int ring : {1, 2})
+      for (const bool mapped : {false, true})
+        for (const int multiple : {1, 8})
+          all.push_back(
+              {"distance " + std::to_string(distance) + ", ring " + std::to_string(ring) +
+                   (mapped ? ", masked" : "") + (multiple == 1 ? ", of any length" : ""),
+               mapped || multiple == 8 ? "" : "elements from", // what lies after the table names row 0
+               bag({.distance = distance, .ring = ring}, mapped, multiple),
+               multiple == 8 ? std::vector<Sizes>{{24, 7, 8}, {8, 3, 260}}
+                             : std::vector<Sizes>{{23, 7, 8}, {1, 3, 260}}});
+  attack(all);
+}
+
+TEST_CASE("walls: D2, several rows at an origin that is constant") {
+  attack({{"means", "", columns(false, 4), {{1, 4}, {3, 260}, {4, 8}}},
+          {"what is left", "", columns(true, 4), {{1, 4}, {3, 260}, {4, 8}}},
+          {"of eight rows", "", columns(true, 8), {{8, 4}, {5, 12}}}});
+}
+
+TEST_CASE("walls: D3, one size for both axes") {
+  const std::vector<Sizes> sizes = {{4}, {20}, {64}};
+  attack({{"masked by columns", "", square(Mask::column), sizes},
+          {"masked by rows alone", "elements from", square(Mask::row), sizes},
+          {"masked by both", "", square(Mask::column_of_row), sizes},
+          {"masked by both, rows last",
+           "elements from",
+           square(Mask::row_of_column),
+           sizes,
+           {},
+           "right: the rows that are 0 from some column on are not stored"}});
+}
+
+TEST_CASE("walls: D4 and D13, sums lane by lane that are folded after the loop") {
+  std::vector<Attack> all;
+  for (const bool inner : {false, true})
+    for (const int least : {1, 2, 8})
+      all.push_back(
+          {"over " + std::string(inner ? "j, then t" : "t, then j") + ", least " + std::to_string(least),
+           "",
+           lanes(inner, least),
+           {{1, least}, {3, least + 1}}});
+  for (const bool after : {false, true})
+    for (const int rows : {1, 4})
+      all.push_back({std::to_string(rows) + " rows, folded " + (after ? "after the loop" : "in each trip"),
+                     "",
+                     progressions(after, rows),
+                     {{1, 8}, {5, 520}, {3, 1024}}});
+  attack(all);
+}
+
+TEST_CASE("walls: D5, a loop that ends where memory says, in the branch that knows it has a trip") {
+  const std::vector<Sizes> sizes = {{1, 4}, {2, 300}, {3, 1024}};
+  attack({{"the whole row", "", prefix(Ends::nowhere), sizes},
+          {"to the length",
+           "min(n, k.uniform(table, i)) inside of if_less(0, that",
+           prefix(Ends::there),
+           sizes,
+           {},
+           "right where no length is past the row's, and a launch with 2^31 trips is not run here"},
+          {"to the lesser", "", prefix(Ends::at_the_least), sizes}});
+}
+
+TEST_CASE("walls: D6, tiles that are longer than their axis") {
+  attack({{"16 rows of 8", "", eight_of_sixteen, {{1}, {3}}}});
+}
+
+TEST_CASE("walls: D7, operands across k are pipelined like the others") {
+  std::vector<Attack> all;
+  for (const auto& [a, b] : {std::pair(true, false), std::pair(false, true), std::pair(true, true)})
+    for (const auto& [distance, ring] : {std::pair(1, 1), std::pair(2, 2)})
+      all.push_back({std::string(a ? "t" : "n") + (b ? "t" : "n") + ", distance " + std::to_string(distance),
+                     "",
+                     product(a, b, {.distance = distance, .ring = ring}),
+                     {{8, 72, 136}}});
+  attack(all);
+}
+
+TEST_CASE("walls: D8, an exchange of registers without conflicts of its own") {
+  attack({{"a transpose", "", turned, {{8, 8}, {72, 64}}}});
+}
+
+TEST_CASE("walls: D9, shifted elements are specified with where they are") {
+  std::vector<Attack> all;
+  for (const int by : {1, 3})
+    all.push_back({"by " + std::to_string(by), "", shifted(by, 1), {{4}, {64}, {260}}});
+  all.push_back({"by 4 in vectors", "", shifted(4, 4), {{4}, {64}, {260}}});
+  attack(all);
+}
+
+TEST_CASE("walls: D11, the greatest of a row, one after the other") {
+  attack({{"one", "", greatest(1), {{1}, {5}}}, {"two", "", greatest(2), {{5}}}});
+  const Program eight = greatest(8)(); // and in time: this took half a minute
+  const Graph graph = expand(eight);
+  CHECK(mutate::refuted(apply(graph, default_schedule(graph))) == "");
+}
+
+TEST_CASE("walls: D12, a grid axis of one workgroup") {
+  for (const int along : {0, 1, 2}) attack({{std::to_string(along), "", one_row(along), {{1}, {200}}}});
+}
+
+} // namespace walls

@@ -790,12 +790,21 @@ std::optional<Sym> Formulas::difference(Word x, Word y) {
   return *a - *b;
 }
 
+/// x + 1 carries where it is 0: LLVM counts the trips of some loops from -n to 0.
+Word Formulas::carried(Word c) {
+  if (t_.kind(c) != TermKind::carry) return c;
+  const Word x = t_.children(c)[0], y = t_.children(c)[1];
+  if (t_.value(x) != std::uint64_t{1} && t_.value(y) != std::uint64_t{1}) return c;
+  return t_.equal(t_.add(x, y), t_.constant(0));
+}
+
 std::vector<Sym> Formulas::either(Word c, bool value, const std::vector<std::string>& known) {
   if (const auto one = condition(c, value, known)) return one->never ? std::vector<Sym>() : one->all;
   while (t_.kind(c) == TermKind::invert) {
     c = t_.children(c)[0];
     value = !value;
   }
+  c = carried(c);
   if (t_.kind(c) != TermKind::equal || value || t_.is_wide(t_.children(c)[0])) return {};
   const auto d = difference(t_.children(c)[0], t_.children(c)[1]);
   return d ? std::vector<Sym>{normal(*d - Sym(1)), normal(-*d - Sym(1))} : std::vector<Sym>();
@@ -807,6 +816,7 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     c = t_.children(c)[0];
     value = !value;
   }
+  c = carried(c);
   Condition out;
   if (const auto v = t_.value(c)) {
     if ((*v != 0) != value) require(out, Sym(-1));
@@ -856,7 +866,13 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     if (const auto v = t_.value(w); v && is_signed)
       return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
     if (is_signed) return signed_number(w);
+    const std::string before = missing_;
     const auto n = number(w);
+    if (!n)
+      if (const auto s = signed_number(w); s && decide(false, Sym(0), *s, known) == Truth::yes) {
+        missing_ = before;
+        return s;
+      }
     const auto whole = n ? n : of(w); // of what has an element in it the word is a symbol for itself
     return n || !whole || !has_element(*whole) ? n : operation(TermKind::bit_and, *whole, Sym(0xffffffffLL));
   };

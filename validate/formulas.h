@@ -70,6 +70,8 @@ public:
   [[nodiscard]] std::optional<Condition> condition(Word condition, bool value = true) {
     return this->condition(condition, value, contract_);
   }
+  /// The condition itself, or that it is x + 1 == 0.
+  Word carried(Word condition);
   /// The same where `known` holds: x != y is x < y or x > y only when one of them cannot be.
   [[nodiscard]] std::optional<Condition> condition(Word condition, bool value,
                                                    const std::vector<std::string>& known);

@@ -1,6 +1,8 @@
 // A wave with symbols: initial state, registers, and which instructions the emulator executes as they are.
 #include "symbolic/machine.h"
 
+#include "symbolic/preload.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -81,6 +83,7 @@ Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent
   entry = static_cast<u32>(*at);
   if (kernel.descriptor.preload_length != 0) { // what loads preloaded arguments on older firmware is skipped
     if (const auto later = program.index_of(kernel.address + 256)) entry = static_cast<u32>(*later);
+    if (auto why = wrong_without_preloading(program, kernel); !why.empty()) not_reserved.emplace(entry, why);
   }
   lds_bytes = kernel.descriptor.lds_bytes + dynamic_lds;
   options.checks = Checks::none();

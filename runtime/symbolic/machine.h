@@ -41,7 +41,8 @@ struct Setting {
   std::vector<u8> segment;           ///< of arguments that are numbers, all of them; or empty
   bool garbage = false;              ///< see use_garbage
   bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
-  std::map<u32, std::string> not_reserved; ///< instructions that no wave can execute, and why
+  std::map<u32, std::string>
+      not_reserved; ///< instructions that no wave can execute on every machine, and why
   u64 instructions = 0;
   u64 rests = 0; ///< symbols for what nothing is known of, where a part of it stays
 

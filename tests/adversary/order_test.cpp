@@ -367,3 +367,64 @@ TEST_CASE("adversary: loops that may have no trip") {
            {},
            "for s >= n the launch does not end"}});
 }
+
+TEST_CASE("adversary: what a trip leaves to the next one, which follows another rule after some trips") {
+  // y = x, row by row: a trip stores the tile that the one before it has loaded.
+  const auto ahead = [](const std::function<Sym(Sym)>& next) {
+    return [=] {
+      Program k("ahead", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 8}),
+                n = k.size("n", {.least = 64, .most = 1 << 12, .multiple = 64});
+      const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n + Sym(64)});
+      k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const auto load = [&](Sym t) { return k.load(k.tile(x, {1, 64}, {r, t}), tv, 1); };
+      const Fragment held = load(0);
+      k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+        k.store(held, k.tile(y, {1, 64}, {r, t}), 1);
+        k.update(held, {load(next(t))}, [](const auto& v) { return v[1]; });
+      });
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{2, 64}, {1, 320}, {3, 1024}};
+  attack({
+      {"the next tile",
+       "repeats from round to round",
+       ahead([](Sym t) { return t + Sym(1); }),
+       sizes,
+       {},
+       "right; what a trip loads for the next one is no form that is guessed"},
+      {"this tile again", ":", ahead([](Sym t) { return t; }), sizes},
+      {"the next tile, as far as the fourth", ":", ahead([](Sym t) { return min(t + Sym(1), Sym(3)); }),
+       sizes},
+      {"the next tile, of eight", ":", ahead([](Sym t) { return floor_mod(t + Sym(1), Sym(8)); }), sizes},
+      {"of sixteen in two", ":",
+       ahead([](Sym t) { return t + Sym(1) - Sym(8) * floor_div(t + Sym(1), Sym(9)); }), sizes},
+  });
+}
+
+TEST_CASE("adversary: tiles of a workgroup along two axes") {
+  // y = x in tiles of 4 x 64, two for a workgroup.
+  const auto two = [](int down, int along) {
+    return [=] {
+      Program k("two", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 8, .multiple = 8}),
+                n = k.size("n", {.most = 1 << 10, .multiple = 128});
+      const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+      const Sym c = k.workgroups(0, n, 64 * (1 + along)), r = k.workgroups(1, m, 4 * (1 + down));
+      const Layout tv = rows_tv(4, 64, 1, 64);
+      for (const int j : {0, 1}) {
+        const std::vector<Sym> at = {Sym(1 + down) * r + Sym(j * down), Sym(1 + along) * c + Sym(j * along)};
+        k.store(k.load(k.tile(x, {4, 64}, at), tv, 1), k.tile(y, {4, 64}, at), 1);
+      }
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{8, 128}, {16, 256}};
+  attack({{"side by side", "", two(0, 1), sizes},
+          {"one above the other", "", two(1, 0), sizes},
+          {"a step down and a step along", "follow one another along one axis", two(1, 1), sizes}});
+}

@@ -1,5 +1,5 @@
 // Right programs that some rule refused, or that did not build, when a stranger wrote them: D1 to D13, each with its neighbours. Proved,
-// and so said tokens and the emulator. (D10 is of validation: values_test.cpp.)
+// and so said tokens and the emulator. (D10 is of validation: tests/validate/code_test.cpp.)
 #include "attack.h"
 
 #include <catch2/catch.hpp>

@@ -10,6 +10,7 @@
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/launch.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/program.h>
@@ -301,6 +302,9 @@ TEST_CASE("choices by comparison: which relation, of what, and which of the two"
         {"cross_entropy", {{"threads", "64"}, {"vectors", "1"}}},
         {"cross_entropy_backward", {{"threads", "64"}, {"vectors", "1"}, {"arch", "gfx950"}}},
         {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"arch", "gfx950"}}},
+        {"attention_backward_dq", {{"dtype", "bf16"}, {"causal", "1"}}}, // its loop's counter goes up to 0
+        {"attention_backward_dkv",
+         {{"dtype", "bf16"}, {"causal", "1"}, {"arch", "gfx950"}}}, // trips as a difference
         {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}}}) {
     const kernels::Artifact a = kernels::find_kernel(kernel)->build(flags, {});
     const CodeReport r = validate(a, a.hsaco, true);
@@ -1055,6 +1059,111 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     }
   CHECK(with_formula > 15);
   CHECK(with_condition > 15);
+}
+
+TEST_CASE("what loads the arguments for firmware that preloads none, one bit changed") {
+  const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
+  const auto object = object_of(a.hsaco);
+  const runtime::Kernel& kernel = object.kernel(a.kernel);
+  REQUIRE(kernel.descriptor.preload_length != 0);
+  REQUIRE(validate(a, a.hsaco).verdict == MachineVerdict::validated);
+  // Where a section's address is in the file.
+  const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+  const auto place = [&](std::size_t section, std::uint64_t address) {
+    const auto& of = object.sections()[section];
+    return static_cast<std::size_t>(std::search(p, p + a.hsaco.size(), of.bytes.begin(), of.bytes.end()) -
+                                    p) +
+           static_cast<std::size_t>(address - of.address);
+  };
+  const auto descriptor = std::find_if(object.symbols().begin(), object.symbols().end(),
+                                       [&](const runtime::Symbol& s) { return s.name == a.kernel + ".kd"; });
+  REQUIRE(descriptor != object.symbols().end());
+  const std::size_t preload = place(descriptor->section, descriptor->address) + 58; // KERNARG_PRELOAD
+  // The emulator is older firmware where the descriptor asks for no preloading.
+  std::vector<kernels::Bytes> buffers(3, kernels::Bytes(12000)); // of several workgroups
+  std::mt19937 random(5);
+  for (auto& b : buffers)
+    for (std::size_t i = 0; i < 3000; ++i) {
+      const float v = static_cast<float>(random() % 1000);
+      std::memcpy(b.data() + 4 * i, &v, 4);
+    }
+  const auto run = [&](const kernels::Bytes& bytes, bool old) {
+    kernels::Artifact changed = a;
+    changed.hsaco = bytes;
+    if (old) std::memset(changed.hsaco.data() + preload, 0, 2);
+    const auto device = kernels::open_device("emulator", a.arch, {.checks = runtime::Checks::all()});
+    return kernels::run(*device, changed, buffers, {3000});
+  };
+  const auto expected = run(a.hsaco, false);
+  CHECK(run(a.hsaco, true) == expected);
+  const std::size_t first = place(kernel.section, kernel.address);
+  std::size_t refused = 0, wrong = 0, harmless = 0;
+  for (std::size_t bit = 0; bit < 8 * 40; ++bit) { // past the jump nothing is executed
+    kernels::Bytes bytes = a.hsaco;
+    bytes[first + bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    const bool validated = validate(a, bytes).verdict == MachineVerdict::validated;
+    bool right = false;
+    try {
+      right = run(bytes, true) == expected;
+    } catch (const std::exception&) { // a fault, or no end
+    }
+    INFO("bit " << bit);
+    if (validated) CHECK(right);
+    refused += validated ? 0 : 1;
+    wrong += right ? 0 : 1;
+    harmless += validated && right ? 1 : 0;
+  }
+  CHECK(wrong > 50);
+  CHECK(refused >= wrong);
+  CHECK(harmless > 10); // after the jump
+}
+
+TEST_CASE("counts from below up to 0, and comparisons of what facts keep from being negative") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  const Sym m = p.size("m", {.least = 1, .most = 5000}),
+            k = p.size("k", {.least = 8, .most = 4096, .multiple = 8});
+  Terms t;
+  Formulas f(p, t);
+  const Word vm = t.symbol("m", 5000), vk = t.symbol("k", 4096);
+  // For all m and k of which the facts hold, the conditions are the machine's.
+  const auto check = [&](Word w, bool value, const std::vector<std::string>& known, auto&& holds) {
+    const auto c = f.condition(w, value, known);
+    REQUIRE(c);
+    std::size_t seen = 0;
+    for (std::int64_t x = 1; x <= 5000; x += x < 40 ? 1 : 7)
+      for (std::int64_t y = 8; y <= 4096; y += y < 48 ? 8 : 1000 / 8 * 8) {
+        if (!holds(x, y)) continue;
+        Assignment at;
+        at.set(m, Int(x));
+        at.set(k, Int(y));
+        const bool all = std::all_of(c->all.begin(), c->all.end(),
+                                     [&](const Sym& d) { return evaluate(d, at) >= Int(0); });
+        const auto machine = t.evaluate(
+            w, Terms::Assignment{{vm, static_cast<std::uint64_t>(x)}, {vk, static_cast<std::uint64_t>(y)}});
+        if (all != ((*machine != 0) == value)) FAIL(t.text(w) << " " << x << " " << y);
+        seen += all ? 1 : 0;
+      }
+    CHECK(seen > 0);
+  };
+  const auto any = [](std::int64_t, std::int64_t) { return true; };
+  const Word count = t.subtract(vm, vk); // m - k + 1 carries as a word where it comes to 0
+  for (const Word w : {t.carry(count, t.constant(1)), t.carry(t.constant(1), count)}) {
+    check(w, true, {}, any);
+    CHECK(f.either(w, false, {}).size() == 2);
+    CHECK_FALSE(f.condition(w, false, {}));
+    check(w, false, {"m <= k-1"}, [](std::int64_t x, std::int64_t y) { return x <= y - 1; });
+    check(w, false, {"m >= k-1"}, [](std::int64_t x, std::int64_t y) { return x >= y - 1; });
+  }
+  CHECK_FALSE(f.condition(t.carry(count, t.constant(2)), true, {}));
+  CHECK_FALSE(f.condition(t.carry(count, vm), true, {}));
+  for (const bool value : {true, false}) {
+    for (const std::vector<std::string>& too_little : {std::vector<std::string>{}, {"m <= k+1"}})
+      CHECK_FALSE(f.condition(t.less(vm, t.subtract(vk, vm), false), value, too_little));
+    check(t.less(vm, t.subtract(vk, vm), false), value, {"m <= k"},
+          [](std::int64_t x, std::int64_t y) { return x <= y; });
+    check(t.less(t.subtract(vk, vm), vm, false), value, {"m <= k"},
+          [](std::int64_t x, std::int64_t y) { return x <= y; });
+  }
 }
 
 TEST_CASE("a word is a number up to what conditions leave of it, where it grows with what they bound") {

@@ -27,6 +27,7 @@ namespace {
 struct Base {
   kernels::Artifact artifact;
   std::size_t at = 0;                                   ///< of the code in the file
+  std::size_t entry = 0;                                ///< in the code, where arguments are preloaded
   std::vector<std::pair<std::size_t, std::size_t>> all; ///< instructions: offset in the code, bytes
 };
 
@@ -40,6 +41,7 @@ Base base_of(const std::string& name, const kernels::Flags& flags) {
       runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
   b.at = static_cast<std::size_t>(
       std::search(p, p + b.artifact.hsaco.size(), section.bytes.begin(), section.bytes.end()) - p);
+  if (object.kernel(b.artifact.kernel).descriptor.preload_length != 0) b.entry = 256;
   for (const auto& i : program.instructions) {
     if (i.mnemonic == "s_code_end") break;
     b.all.emplace_back(i.address - program.begin, i.size);
@@ -87,7 +89,9 @@ int main(int argc, char** argv) {
     const std::uint32_t ends = 0xbf810000U;
     if (kind == 0) std::memcpy(bytes.data() + at, &ends, 4);
     const bool empty = random() % 50 == 0;
-    if (empty) std::memcpy(bytes.data() + place(0), &ends, 4);
+    if (empty) // at the kernel's address, and where it is entered by firmware that preloads arguments
+      for (const std::size_t entry : {std::size_t{0}, b.entry})
+        std::memcpy(bytes.data() + b.at + entry, &ends, 4);
     if (n < first) continue;
     if (how.verbose) std::cout << n << " " << b.artifact.kernel << " " << b.artifact.arch << std::endl;
     std::string verdict = "error";

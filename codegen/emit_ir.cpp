@@ -461,6 +461,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     k.if_then(k.compare(Compare::eq, least, number(0)), [&] { (void)k.assembly("s_trap 2", "", {}, {}); });
     break;
   }
+  case InstKind::print: print(i); break;
   case InstKind::release: k.release(i.system); break;
   case InstKind::meet: meet(i); break;
   case InstKind::ticket: env_[key(i.def)] = draw(i); break;
@@ -471,6 +472,34 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     k.acquire(i.system);
     break;
   }
+}
+
+void Emitter::print(const Inst& i) {
+  const auto word = [&](const Reg& r) { return gathered(std::span(&r, 1), [](Value v) { return v; }); };
+  std::vector<Value> values;
+  for (int axis = 0; axis < 3; ++axis) values.push_back(k.workgroup_id(axis));
+  const Value item = k.work_item_id();
+  values.push_back(k.lshr(item, number(6)));
+  values.push_back(k.bit_and(item, number(63)));
+  std::string format = "workgroup %u,%u,%u, wave %u, lane %u: ";
+  std::size_t next = 0;
+  const std::string& text = p_.prints()[static_cast<std::size_t>(i.print)].text;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.compare(at, 2, "{}") == 0) {
+      values.push_back(word(i.uses[next++]));
+      format += values.back().type.element == Element::f32 ? "%.9g" : "%d";
+      ++at;
+    } else {
+      format += text[at] == '%' ? "%%" : std::string(1, text[at]);
+    }
+  }
+  std::function<void()> write = [&] { k.print(format + "\n", values); };
+  if (next < i.uses.size()) // a condition is the last one
+    write = [&, all = write] { k.if_then(k.compare(Compare::ne, word(i.uses[next]), number(0)), all); };
+  if (i.access.idle)
+    k.if_then(k.compare(Compare::eq, idle(i), number(0)), write);
+  else
+    write();
 }
 
 Value Emitter::draw(const Inst& i) {

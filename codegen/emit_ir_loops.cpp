@@ -401,8 +401,9 @@ void Emitter::trip(const std::vector<Inst>& list, int residue, int ring) {
     spread(mfmas, reads, writes, loads, group++);
     mfmas = reads = writes = loads = 0;
   };
-  const bool checks =
-      std::any_of(list.begin(), list.end(), [](const Inst& i) { return i.kind == InstKind::check; });
+  const bool checks = std::any_of(list.begin(), list.end(), [](const Inst& i) {
+    return i.kind == InstKind::check || i.kind == InstKind::print;
+  });
   if (has_roles(list) || checks) { // between its barriers a trip is several blocks
     by_roles(list, [&](std::span<const Inst> part) {
       for (const Inst& i : part) {

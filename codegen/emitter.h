@@ -102,6 +102,7 @@ private:
   bool at_least(Sym formula, std::int64_t least) const;
   Value guarded(Value offset, const AddressSplit::Predicate& q);
   Value offset_of(const Memory& m);
+  void print(const Inst& i);
   Value idle(const Inst& i) { return k.lower(at_work_item(p_, *i.access.idle)); }
 
   Value descriptor(const Tensor& t, const AddressSplit& a);

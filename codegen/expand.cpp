@@ -273,6 +273,20 @@ private:
       for (int e = 0; e < piece.count; ++e) inst.uses.push_back({piece.reg, 0, e, 1});
     }
   }
+  void expand(const PrintOp& op) {
+    std::vector<int> fragments = op.values;
+    if (op.when >= 0) fragments.push_back(op.when);
+    const std::optional<Layout> idle = replicas(p_.fragment(fragments[0]).tv.mode(0));
+    std::vector<std::vector<Piece>> all;
+    for (const int v : fragments) all.push_back(pieces(v));
+    for (std::size_t n = 0; n < all[0].size(); ++n)
+      for (int e = 0; e < all[0][n].count; ++e) {
+        Inst& inst = add(InstKind::print);
+        inst.print = op.line;
+        inst.access.idle = idle;
+        for (const std::vector<Piece>& of : all) inst.uses.push_back({of[n].reg, 0, e, 1});
+      }
+  }
   void expand(const SignalOp& op) {
     const Turn& t = p_.turns()[static_cast<std::size_t>(op.turn)];
     add(InstKind::release);
@@ -850,10 +864,10 @@ bool Access::gathered() const {
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 
 const char* to_string(InstKind kind) {
-  static const char* const names[] = {"fill",  "load",    "store",       "lds_read",   "lds_write",
-                                      "mma",   "map",     "fold_values", "fold_lanes", "exchange_lanes",
-                                      "wait",  "barrier", "priority",    "release",    "ticket",
-                                      "await", "signal",  "meet",        "acquire",    "check"};
+  static const char* const names[] = {
+      "fill",        "load",       "store",          "lds_read", "lds_write", "mma",      "map",
+      "fold_values", "fold_lanes", "exchange_lanes", "wait",     "barrier",   "priority", "release",
+      "ticket",      "await",      "signal",         "meet",     "acquire",   "check",    "print"};
   return names[static_cast<std::size_t>(kind)];
 }
 

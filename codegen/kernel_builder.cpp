@@ -1,6 +1,8 @@
 // The module that a kernel is built in, the order of its memory accesses, its regions.
 #include "kernel_builder_impl.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 namespace inlay::codegen {
 
 std::string to_string(Type type) {
@@ -261,6 +263,71 @@ void KernelBuilder::atomic_store(Value pointer, Value value) {
   Impl::want(value, Type::i32());
   llvm::StoreInst* store = s.ir.CreateAlignedStore(s.get(value), s.get(pointer), llvm::MaybeAlign(4));
   store->setAtomic(llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent"));
+}
+
+void KernelBuilder::print(const std::string& format, std::span<const Value> values) {
+  Impl& s = live();
+  // The host finds the text by its number, before which stand two fields that HIP does not use.
+  llvm::NamedMDNode* texts = s.module->getOrInsertNamedMetadata("llvm.printf.fmts");
+  unsigned number = 0; // from 1
+  const auto entry = [&](unsigned n) {
+    std::string text = "0:0:" + llvm::utohexstr(n, true) + ",";
+    for (const char c : format) text += c == '\n' ? "\\n" : std::string(1, c);
+    return text;
+  };
+  for (unsigned n = 1; n <= texts->getNumOperands() && number == 0; ++n)
+    if (llvm::cast<llvm::MDString>(texts->getOperand(n - 1)->getOperand(0))->getString() == entry(n))
+      number = n;
+  if (number == 0) {
+    number = texts->getNumOperands() + 1;
+    texts->addOperand(llvm::MDNode::get(*s.context, llvm::MDString::get(*s.context, entry(number))));
+  }
+
+  // The buffer: bytes in use, bytes in all, and records: their bytes and what they are, the text's number, values of 8 bytes.
+  llvm::IRBuilder<>& ir = s.ir;
+  constexpr unsigned of_buffer = 72; // among the arguments that the runtime adds, code object version 5
+  constexpr unsigned constant_text = 2;
+  const auto bytes = static_cast<unsigned>(4 + 8 + 8 * values.size());
+  const auto at_byte = [&](llvm::Value* base, unsigned byte) {
+    return ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), base, byte);
+  };
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(*s.context, name, s.function); };
+  llvm::BasicBlock *there = block("print.there"), *room = block("print.room"), *take = block("print.take"),
+                   *write = block("print.write"), *after = block("print.after");
+  llvm::Value* buffer = ir.CreateAlignedLoad(ir.getPtrTy(global_space),
+                                             at_byte(s.call(intrinsic::amdgcn_implicitarg_ptr), of_buffer),
+                                             llvm::MaybeAlign(8));
+  ir.CreateCondBr(ir.CreateIsNull(buffer), after, there);
+  ir.SetInsertPoint(there);
+  llvm::Value* size = ir.CreateAlignedLoad(ir.getInt32Ty(), at_byte(buffer, 4), llvm::MaybeAlign(4));
+  const auto agent = s.context->getOrInsertSyncScopeID("agent");
+  llvm::LoadInst* first = ir.CreateAlignedLoad(ir.getInt32Ty(), buffer, llvm::MaybeAlign(4));
+  first->setAtomic(llvm::AtomicOrdering::Monotonic, agent);
+  ir.CreateBr(room);
+  // What has no room takes none: behind it a shorter record may have.
+  ir.SetInsertPoint(room);
+  llvm::PHINode* at = ir.CreatePHI(ir.getInt32Ty(), 2);
+  at->addIncoming(first, there);
+  llvm::Value* end = ir.CreateAdd(at, ir.getInt32(bytes));
+  ir.CreateCondBr(ir.CreateICmpULE(end, size), take, after);
+  ir.SetInsertPoint(take);
+  llvm::Value* taken =
+      ir.CreateAtomicCmpXchg(buffer, at, end, llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic,
+                             llvm::AtomicOrdering::Monotonic, agent);
+  at->addIncoming(ir.CreateExtractValue(taken, 0), take);
+  ir.CreateCondBr(ir.CreateExtractValue(taken, 1), write, room);
+  ir.SetInsertPoint(write);
+  llvm::Value* record = ir.CreateGEP(ir.getInt8Ty(), at_byte(buffer, 8), ir.CreateZExt(at, ir.getInt64Ty()));
+  ir.CreateAlignedStore(ir.getInt32(bytes << 2 | constant_text), record, llvm::MaybeAlign(4));
+  ir.CreateAlignedStore(ir.getInt64(number), at_byte(record, 4), llvm::MaybeAlign(4));
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    llvm::Value* value = s.get(values[v]);
+    value = value->getType()->isFloatTy() ? ir.CreateFPExt(value, ir.getDoubleTy())
+                                          : ir.CreateZExt(value, ir.getInt64Ty());
+    ir.CreateAlignedStore(value, at_byte(record, static_cast<unsigned>(12 + 8 * v)), llvm::MaybeAlign(4));
+  }
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
 }
 
 void KernelBuilder::wait(int vm, int lgkm) {

@@ -1065,6 +1065,72 @@ void Program::check(const std::vector<Fragment>& from,
   assertions_.push_back({text, where});
 }
 
+void Program::print(const std::string& text, const std::vector<Fragment>& from,
+                    const std::function<std::vector<Expr>(const std::vector<Expr>&)>& values,
+                    const std::function<Expr(const std::vector<Expr>&)>& when, Where where) {
+  std::size_t places = 0;
+  for (std::size_t at = 0; (at = text.find("{}", at)) != text.npos; at += 2) ++places;
+  const std::string line = "\nline   " + std::to_string(where.line());
+  if (std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~' || c == '\\'; }))
+    throw CodegenError("print: its text is a line of ASCII without a backslash", "text   " + text + line,
+                       "a line's end is added");
+  if (from.empty())
+    throw CodegenError("print: of no fragment", "text   " + text + line,
+                       "k.print(\"tile {}\", {bm}) of numbers");
+  // The condition is a map, and so is each value that is no element as it is.
+  const auto element_of = [&](Expr e) {
+    const ExprNode& n = e.node();
+    return n.fn == Fn::parameter ? &from[static_cast<std::size_t>(n.tensor)] : nullptr;
+  };
+  const auto as_integer = [&](Expr e) {
+    const Fragment* const f = element_of(e);
+    return is_integer(e) ? e : f && f->element == Element::i32 ? codegen::integer(e) : truncated(e);
+  };
+  std::vector<Expr> shown;
+  for (std::size_t i = 0; i < from.size(); ++i) shown.push_back(expressions_->parameter(static_cast<int>(i)));
+  if (values) shown = values(shown);
+  if (shown.size() != places || places > 16)
+    throw CodegenError("print: a value for each {}, at most 16",
+                       "text   " + text + "\nvalues " + std::to_string(shown.size()) + " for " +
+                           std::to_string(places) + " {}" + line,
+                       "k.print(\"x is {}\", {x})");
+  PrintOp op;
+  op.line = static_cast<int>(prints_.size());
+  if (when || shown.empty())
+    op.when =
+        map(
+            from,
+            [&](const std::vector<Expr>& x) { return when ? as_integer(when(x)) : expressions_->integer(1); },
+            Element::i32, where)
+            .id;
+  for (const Expr& e : shown) {
+    const Fragment* const f = element_of(e);
+    const bool as_it_is =
+        f && f->tv == from[0].tv && (f->element == Element::i32 || f->element == Element::f32);
+    op.values.push_back(as_it_is ? f->id
+                                 : map(
+                                       from, [&](const std::vector<Expr>&) { return e; },
+                                       is_integer(e) ? Element::i32 : Element::f32, where)
+                                       .id);
+  }
+  append(std::move(op), where);
+  prints_.push_back({text, where});
+}
+
+void Program::print(const std::string& text, const std::vector<Sym>& values, Where where) {
+  // One element, which all threads hold: the first of them prints it.
+  const int threads = role_.all() ? threads_ : role_.count * target_->wave_size;
+  const Fragment one = full(0, thread_value({{threads, 0, -1}}, {{1, 0, -1}}), {1}, where);
+  print(
+      text, {one},
+      [&](const std::vector<Expr>&) {
+        std::vector<Expr> out;
+        for (const Sym& s : values) out.push_back(codegen::integer(expressions_->number(s)));
+        return out;
+      },
+      {}, where);
+}
+
 Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
   if (from.element == Element::i32)
     throw CodegenError("fill: its fragment holds i32, and what it fills in is a number of f32",
@@ -1468,6 +1534,10 @@ std::string Program::text() const {
       } else if (const auto* k = std::get_if<CheckOp>(&op.what)) {
         out += "check   r" + std::to_string(k->of) + ": " +
                assertions_[static_cast<std::size_t>(k->assertion)].text;
+      } else if (const auto* shown = std::get_if<PrintOp>(&op.what)) {
+        out += "print   \"" + prints_[static_cast<std::size_t>(shown->line)].text + "\" of";
+        for (const int v : shown->values) out += " r" + std::to_string(v);
+        if (shown->when >= 0) out += " where r" + std::to_string(shown->when);
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +

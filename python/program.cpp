@@ -77,15 +77,31 @@ auto as_list(const std::vector<T>& v, const std::string& what, F f) {
 
 // ---- functions of the user ----------------------------------------------------------------------------------------
 
-/// body(arguments...), whose result is an expression.
+/// body(arguments...)
 template <class T>
-Expr expression_of(const Owner& k, const py::function& body, const std::vector<T>& arguments) {
+py::object result_of(const Owner& k, const py::function& body, const std::vector<T>& arguments) {
   py::tuple values(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = py::cast(Of<T>{k, arguments[i]});
-  const py::object result = body(*values);
+  return body(*values);
+}
+Expr expression_in(const Owner& k, const py::object& result) {
   if (const auto e = expression(k, result)) return *e;
   throw py::type_error("the function gives " + py::repr(result).cast<std::string>() +
                        ", and an expression is wanted");
+}
+template <class T>
+Expr expression_of(const Owner& k, const py::function& body, const std::vector<T>& arguments) {
+  return expression_in(k, result_of(k, body, arguments));
+}
+/// Of one expression, or of a tuple or a list of them.
+std::vector<Expr> expressions_of(const Owner& k, const py::function& body,
+                                 const std::vector<Expr>& arguments) {
+  const py::object result = result_of(k, body, arguments);
+  if (!py::isinstance<py::tuple>(result) && !py::isinstance<py::list>(result))
+    return {expression_in(k, result)};
+  std::vector<Expr> all;
+  for (const py::handle e : result) all.push_back(expression_in(k, py::reinterpret_borrow<py::object>(e)));
+  return all;
 }
 template <class T>
 std::function<Expr(const std::vector<T>&)> mapping(const Owner& k, const py::function& body) {
@@ -195,6 +211,17 @@ PyFragment map(const Owner& k, const std::vector<PyFragment>& from, const py::fu
   const std::vector<Fragment> operands = of(k, from);
   return {k, tv ? to(k).map(*tv, operands, f, element(k, type), where)
                 : to(k).map(operands, f, element(k, type), where)};
+}
+
+void print(const Owner& k, const std::string& text,
+           const std::variant<std::vector<PyFragment>, std::vector<PySym>>& from,
+           const std::optional<py::function>& values, const std::optional<py::function>& when) {
+  const auto where = here();
+  if (const auto* numbers = std::get_if<std::vector<PySym>>(&from))
+    return to(k).print(text, of(k, *numbers), where);
+  std::function<std::vector<Expr>(const std::vector<Expr>&)> shown;
+  if (values) shown = [&](const std::vector<Expr>& x) { return expressions_of(k, *values, x); };
+  to(k).print(text, of(k, std::get<0>(from)), shown, when ? mapping<Expr>(k, *when) : nullptr, where);
 }
 
 py::object computes(const Owner& k, const PyTensor& tensor, const py::object& body) {
@@ -776,6 +803,10 @@ void add_program(py::module_& m) {
                }),
            "from_"_a, "body"_a, "text"_a,
            "Ends the launch where body(x, y, ...) is 0 for an element: an assertion of the running kernel.")
+      .def("print", located(&print), "text"_a, "from_"_a, "values"_a = py::none(), "when"_a = py::none(),
+           "Prints text, a value in the place of each {}: of fragments for each element where when(x, y, "
+           "...) is not "
+           "0, values(x, y, ...) or the elements themselves; of numbers of the workgroup or the trip once.")
       .def("if_less", located(&if_less), "a"_a, "b"_a, "then"_a = py::none(), "otherwise"_a = py::none(),
            "`then` in the workgroups where a < b, `otherwise` in the others. As a decorator: @k.if_less(a, "
            "b) before def then().")

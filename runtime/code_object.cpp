@@ -149,7 +149,13 @@ Meta read_meta(llvm::msgpack::Reader& reader, int depth) {
   case Type::Boolean: m.scalar = o.Bool; break;
   case Type::Int: m.scalar = o.Int; break;
   case Type::UInt: m.scalar = o.UInt; break;
-  case Type::String: m.scalar = printable({o.Raw.data(), o.Raw.size()}); break;
+  case Type::String: { // clang's texts of printf have line ends
+    std::string text;
+    for (const char c : std::string_view(o.Raw.data(), o.Raw.size()))
+      text += c == '\n' ? "\\n" : std::string(1, c);
+    m.scalar = printable(text);
+    break;
+  }
   case Type::Array:
     for (std::size_t i = 0, n = o.Length; i < n; ++i) m.items.push_back(read_meta(reader, depth + 1));
     break;
@@ -600,6 +606,9 @@ struct CodeObjectReader {
     for (std::size_t i = 0; i < object.sections_.size() && !root; ++i)
       if (object.sections_[i].name.starts_with(".note")) root = find_metadata(object.sections_[i].bytes);
     if (!root) return;
+    if (const Meta* texts = root->find("amdhsa.printf"))
+      for (const Meta& m : texts->list())
+        if (const auto* text = std::get_if<std::string>(&m.scalar)) object.prints_.push_back(*text);
     const Meta* list = root->find("amdhsa.kernels");
     if (!list) return;
     std::unordered_map<std::string, const Meta*> by_symbol;

@@ -123,6 +123,9 @@ void Interpreter::run(State& s, const Inst& i) {
   case InstKind::meet: meet_devices(s, i); break;
   case InstKind::acquire: acquire(s, i); break;
   case InstKind::check: (void)assemble(s, i.uses); break; // of what was computed
+  case InstKind::print:
+    for (const Reg& r : i.uses) (void)assemble(s, std::vector{r});
+    break;
   case InstKind::priority:
     if (i.value < 0 || i.value > 3 || i.value != std::floor(i.value))
       refute("a wave has a priority of 0 to 3", name_of(i), "it is " + std::to_string(i.value));

@@ -131,7 +131,8 @@ Schedule default_schedule(const Graph& graph) {
         }
         break;
       case InstKind::mma: step[n] = inst.step; break;
-      case InstKind::check: simple = false; break; // where the program has it
+      case InstKind::check:
+      case InstKind::print: simple = false; break; // where the program has it
       case InstKind::map: {
         // What is made of memory's data alone, and goes to LDS alone.
         staged[n] = written_only(written_only, inst) &&

@@ -58,7 +58,8 @@ public:
     case InstKind::barrier: out += "barrier"; break;
     case InstKind::priority: out += "priority " + std::to_string(static_cast<int>(i.value)); break;
     case InstKind::check:
-      out += "check";
+    case InstKind::print:
+      out += to_string(i.kind);
       for (const Reg& r : i.uses) out += " " + reg(r);
       break;
     case InstKind::release: out += i.system ? "release for all devices" : "release"; break;

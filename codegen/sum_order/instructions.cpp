@@ -79,7 +79,8 @@ void Trees::one(const Inst& i) {
   case InstKind::signal:
   case InstKind::meet:
   case InstKind::acquire:
-  case InstKind::check: break;
+  case InstKind::check:
+  case InstKind::print: break;
   }
 }
 

@@ -276,6 +276,8 @@ class Program:
     def loop(self, begin: Union[Sym, int], end: Union[Sym, int], tile: int, body: Optional[Callable[..., Any]] = ..., *, distance: int = ..., ring: int = ..., pins: str = ..., depth: str = ..., stagger: bool = ..., pingpong: bool = ...) -> Any: ...
     def check(self, from_: Sequence[Fragment], body: Callable[..., Any], text: str) -> None:
         """Ends the launch where body(x, y, ...) is 0 for an element: an assertion of the running kernel."""
+    def print(self, text: str, from_: Union[Sequence[Fragment], Sequence[Union[Sym, int]]], values: Optional[Callable[..., Any]] = ..., when: Optional[Callable[..., Any]] = ...) -> None:
+        """Prints text, a value in the place of each {}: of fragments for each element where when(x, y, ...) is not 0, values(x, y, ...) or the elements themselves; of numbers of the workgroup or the trip once."""
     def if_less(self, a: Union[Sym, int], b: Union[Sym, int], then: Any = ..., otherwise: Any = ...) -> Any:
         """`then` in the workgroups where a < b, `otherwise` in the others. As a decorator: @k.if_less(a, b) before def then()."""
     def roles(self, roles: Sequence[Tuple[str, int, Any]]) -> list:

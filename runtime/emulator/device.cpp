@@ -1,10 +1,12 @@
 // The emulator as a Device: memory, loaded code, launches at once, capture as a list of actions.
 #include "debug.h"
+#include "print_buffer.h"
 #include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/kernarg.h>
 #include <set>
@@ -261,6 +263,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   launch.devices = static_cast<u32>(arguments.size());
   launch.ends.resize(launch.devices);
   std::optional<HostCalls> host_calls;
+  std::deque<PrintBuffer> prints; // of each device
   for (const std::span<const u8> segment : arguments) {
     const u64 kernarg_bytes = (std::max<u64>(kernel.kernarg_bytes, segment.size()) + 63) / 64 * 64 + 64;
     const u64 kernarg = place(kernarg_bytes);
@@ -272,7 +275,9 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
               &host_calls.emplace(memory, waves * geometry.grid.count() * launch.devices, printer(options));
         const u64 at = host_calls->buffer();
         std::memcpy(reinterpret_cast<u8*>(kernarg) + a.offset, &at, 8);
-        break;
+      } else if (a.kind == "hidden_printf_buffer" && a.size == 8 && u64{a.offset} + 8 <= kernarg_bytes) {
+        const u64 at = prints.emplace_back(memory, module.object.prints()).buffer();
+        std::memcpy(reinterpret_cast<u8*>(kernarg) + a.offset, &at, 8);
       }
     launch.segments.emplace_back(kernarg, place(64));
   }
@@ -298,7 +303,17 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   }
   check_debug(launch);
   memory.forget_accesses();
-  run_launch(launch, last);
+  // What was printed is there to be seen, whatever the launch ends with.
+  const auto drain = [&](bool broken_off) {
+    for (PrintBuffer& p : prints) p.drain(printer(options), broken_off);
+  };
+  try {
+    run_launch(launch, last);
+  } catch (...) {
+    drain(true);
+    throw;
+  }
+  drain(false);
 }
 
 EmulatorDevice::EmulatorDevice(isa::Arch arch, EmulatorOptions options) : state_(std::make_unique<State>()) {

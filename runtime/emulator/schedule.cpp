@@ -124,19 +124,6 @@ std::string unwritten_byte(const Allocation& home, u64 address) {
          std::to_string(home.end - home.begin) + " bytes, which nothing has written";
 }
 
-namespace {
-
-/// What a null pointer may have been.
-std::string null_hint(const Kernel& kernel) {
-  for (const KernelArgument& a : kernel.arguments)
-    if (a.kind == "hidden_printf_buffer")
-      return "; the kernel prints through its hidden_printf_buffer, which is null here: compile it with "
-             "-mprintf-kind=hostcall";
-  return "";
-}
-
-} // namespace
-
 u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write, Allocation** home) {
   Allocation* a = w.recent;
   if (a == nullptr || !a->covers(address, bytes)) {
@@ -158,7 +145,6 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
                    (before ? " before the start" : " past the end") + " of one of " +
                    std::to_string(beside->end - beside->begin) + " bytes";
       }
-      if (address < 4096) message += null_hint(*w.group->launch->kernel);
       report(w, FindingKind::bounds, message, lane, address);
       return nullptr;
     }

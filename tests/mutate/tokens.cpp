@@ -764,7 +764,8 @@ private:
       return;
     case InstKind::barrier: ++w.barriers; return;
     case InstKind::priority:
-    case InstKind::check: return;
+    case InstKind::check:
+    case InstKind::print: return;
     case InstKind::release:
       w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
       for (const auto& x : w.stored) own_[{x.tensor, x.at}] = {x.value, w.number, w.barriers};

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 import inlay
@@ -631,6 +632,41 @@ class Built(unittest.TestCase):
             self.assertEqual(f["source"], {"file": os.path.basename(__file__), "line": at})
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_a_kernel_that_prints(self):
+        """In a process of its own, whose output is read."""
+        program = textwrap.dedent("""
+            import numpy
+            from inlay.codegen import Program, integer, line_tv, select
+            k = Program("shown", "gfx950", 64)
+            n = k.size("n", most=1 << 20, multiple=4)
+            y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+            k.computes(y, lambda i: x[i] * 2.0)
+            w = k.workgroups(0, n, 256)
+            v = k.load(k.tile(x, [256], [w]), line_tv(256, 4, 64), 4)
+            k.print("tile {} of {}", [w, n])
+            k.print("{}", [v], when=lambda e: select(e, 99.5, 1.0, 0.0))
+            k.print("x[{}] is {}", [v], lambda e: (integer(k.number(w * 256 + k.position(0))), e + 0.5),
+                    lambda e: select(e, 99.5, 1.0, 0.0))
+            k.store(k.map([v], lambda e: e * 2.0, "f32"), k.tile(y, [256], [w]), 4)
+            given = numpy.arange(300, dtype=numpy.float32)
+            given[271:] = given[:29]
+            given[70:271] = 0
+            given[268] = 100
+            result = numpy.zeros_like(given)
+            k.build().run(result, given, n=300)
+            assert (result == 2 * given).all()
+            """)
+        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(ran.stdout, "workgroup 0,0,0, wave 0, lane 0: tile 0 of 300\n"
+                                     "workgroup 1,0,0, wave 0, lane 0: tile 1 of 300\n"
+                                     "workgroup 1,0,0, wave 0, lane 3: 100\n"
+                                     "workgroup 1,0,0, wave 0, lane 3: x[268] is 100.5\n")
+        k = Program("p", "gfx950", 64)
+        n = k.size("n")
+        with self.assertRaisesRegex(ValueError, "values 1 for 2 {}"):
+            k.print("{} of {}", [n])
+
     def test_tensors_of_torch(self):
         import torch
 

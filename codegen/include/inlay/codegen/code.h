@@ -63,7 +63,9 @@ enum class InstKind : std::uint8_t {
   /// What was released before a number was drawn, and the ticket's symbol = use, the same in all lanes; or before a turn was
   /// signalled that was waited for: it is there. Or before devices met.
   acquire,
-  check ///< the launch ends where a use is 0
+  check, ///< the launch ends where a use is 0
+  /// One element of all uses: a line (`print`) of as many as it has `{}`, where one more is not 0 or there is none, by a thread that is not idle.
+  print
 };
 [[nodiscard]] const char* to_string(InstKind kind);
 
@@ -122,6 +124,7 @@ struct Inst {
   int lane_mask = 0;
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
   int turn = -1;            ///< await, signal, acquire: of Program::turns
+  int print = -1;           ///< print: of Program::prints
   bool system = false;      ///< release, acquire: for all devices, not for this one's workgroups alone
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without

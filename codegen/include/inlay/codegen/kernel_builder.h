@@ -276,6 +276,9 @@ public:
   void sched_group(int mask, int count, int group); ///< llvm.amdgcn.sched.group.barrier
   void sched_barrier(int allowed = 0);              ///< llvm.amdgcn.sched.barrier
   void set_priority(int priority);                  ///< s_setprio 0..3
+  /// A record in the buffer that HIP's runtime gives to kernels that print (`hidden_printf_buffer`, as clang's -mprintf-kind=buffered):
+  /// `format` in C's conversions, and values of i32 and f32. Nothing where the buffer is full or there is none.
+  void print(const std::string& format, std::span<const Value> values);
   /// In each block with matrix instructions and arithmetic: arithmetic in even portions after the matrix instructions, not
   /// before its operands and not after its users; everything else keeps its order. For orders that are final.
   void spread_arithmetic();

@@ -254,6 +254,18 @@ struct Assertion {
   std::source_location where;
 };
 
+/// A line is printed for each element that a thread is the first to hold and whose element of the fragment `when`, i32, is not 0 (-1: each).
+struct PrintOp {
+  int when = -1;
+  std::vector<int> values; ///< fragments, i32 or f32, laid out like `when`
+  int line = 0;            ///< of Program::prints
+};
+/// What `Program::print` says: a value in the place of each `{}`.
+struct PrintLine {
+  std::string text;
+  std::source_location where;
+};
+
 /// A number of the workgroup that is read from memory: symbol = tensor[at].
 struct Uniform {
   Sym symbol{};
@@ -271,7 +283,7 @@ struct Entry {
 
 struct Op {
   using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
-                            AwaitOp, SignalOp, MeetOp, CheckOp>;
+                            AwaitOp, SignalOp, MeetOp, CheckOp, PrintOp>;
   What what;
   std::source_location where;
 };
@@ -510,6 +522,20 @@ public:
   /// instruction of the program; a loop that has one has the order of the program, which LLVM schedules.
   void check(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
              const std::string& text, Where where = Where::current());
+  /// Prints a line for each element where `when` (as the condition of `check`; absent: everywhere) is not 0: `text` with values(from...) in
+  /// the place of its `{}` (absent: the elements themselves), integers as such and numbers to 9 digits, after workgroup, wave and lane:
+  ///
+  ///     k.print("x is {}", {x}, {}, [&](auto& v) { return select(v[0], k.constant(9), k.constant(1), k.constant(0)); });
+  ///
+  /// `k.number(512 * part + k.position(0))` among the values says which element it is. The emulator prints when the launch is over, one
+  /// workgroup after the other; on a GPU HIP's runtime does, in any order, and what its buffer has no room for is left out. It changes no
+  /// claim and no other instruction; a loop that has one has the order of the program, as with `check`.
+  /// Errors: CodegenError: not as many values as `{}`, or more than 16; a text that is no line of ASCII, or has a backslash.
+  void print(const std::string& text, const std::vector<Fragment>& from,
+             const std::function<std::vector<Expr>(const std::vector<Expr>&)>& values = {},
+             const std::function<Expr(const std::vector<Expr>&)>& when = {}, Where where = Where::current());
+  /// The same of numbers of the workgroup or the trip, once by its first work-item: `k.print("trip {} of tile {}", {t, bm})`.
+  void print(const std::string& text, const std::vector<Sym>& values, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
   /// out the workgroups after the rows in use. What both paths store is held against the specification, each with what its
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
@@ -545,6 +571,7 @@ public:
   [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
   [[nodiscard]] const std::vector<Turn>& turns() const { return turns_; }
   [[nodiscard]] const std::vector<Assertion>& assertions() const { return assertions_; }
+  [[nodiscard]] const std::vector<PrintLine>& prints() const { return prints_; }
   [[nodiscard]] const Devices& together() const { return devices_; }
   [[nodiscard]] const GridAxis& axis(int number) const;
   /// How many workgroups there are along an axis of the grid.
@@ -616,6 +643,7 @@ private:
   std::vector<Ticket> tickets_;
   std::vector<Turn> turns_;
   std::vector<Assertion> assertions_;
+  std::vector<PrintLine> prints_;
   Devices devices_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;

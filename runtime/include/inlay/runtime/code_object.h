@@ -169,6 +169,8 @@ public:
   /// An assembler's output: reports read it, devices refuse it.
   [[nodiscard]] bool relocatable() const { return relocatable_; }
   [[nodiscard]] std::span<const Kernel> kernels() const { return kernels_; }
+  /// Metadata's `amdhsa.printf`, one of each text that its kernels print through a buffer: `0:0:1f,%d of %d`, 1f the text's number.
+  [[nodiscard]] std::span<const std::string> prints() const { return prints_; }
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
   [[nodiscard]] std::span<const Symbol> symbols() const { return symbols_; }
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
@@ -202,6 +204,7 @@ private:
   unsigned abi_version_ = 0;
   bool relocatable_ = false;
   std::vector<Kernel> kernels_;
+  std::vector<std::string> prints_;
   std::vector<Section> sections_;
   std::vector<Symbol> symbols_;
   std::vector<Segment> segments_;

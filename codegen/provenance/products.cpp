@@ -309,14 +309,18 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
       }
       found = true;
       if (limited && !(limit == f.bound))
-        refute(claim, describe(*t), "k ends at " + to_string(limit) + " and at " + to_string(f.bound));
+        refute(claim, describe(*t),
+               "k ends at " + to_string(limit) + " and at " + to_string(f.bound) +
+                   hint_paged(x.expr, y.expr));
       limit = f.bound;
       limited = true;
       if (f.fill != 0 && !less_equal(origin + Sym(r.high + 1), f.bound))
         refute("beyond the end of k both factors are 0", describe(*t),
                "k from " + to_string(relate(origin + Sym(r.low))) + " to " +
                    to_string(relate(origin + Sym(r.high))) + " may lie beyond " + to_string(relate(f.bound)) +
-                   ", where the operand holds what follows in memory");
+                   ", where the operand holds what follows in memory\n  hint   k.fill(x, axis, tile * t, "
+                   "extent, 0) after the last map "
+                   "that makes what is multiplied");
     }
     if (!found) refute(claim, describe(*t), "nothing says where k ends");
     t->facts = std::move(rest);

@@ -379,7 +379,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
       return std::nullopt;
     if (!one)
       refute("an accumulator sums one element of the result", describe(out),
-             "and then " + describe(parts[k]) + hint_paged(out.expr, parts[k].expr));
+             "and then " + describe(parts[k]));
     out = join(out, parts[k]);
   }
   out.facts = std::move(facts);
@@ -387,29 +387,6 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
       "a map of a sum under way is linear in it", [&] { return to_string(map, name_of_tensor()); },
       "provenance");
   return out;
-}
-
-std::string Interpreter::hint_paged(Expr a, Expr b) const {
-  // Elements of one tensor, in rows that a table names at different places.
-  const auto named = [&](Expr e) {
-    std::map<std::pair<int, int>, std::vector<Sym>> out; // tensor and table: where in the table
-    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
-      for (std::size_t axis = 0; n.fn == Fn::load && axis < n.through.size(); ++axis)
-        if (n.through[axis] >= 0) out[{n.tensor, n.through[axis]}].push_back(n.index[axis]);
-      return std::nullopt;
-    });
-    return out;
-  };
-  const auto of_a = named(a), of_b = named(b);
-  for (const auto* some : {&of_a, &of_b})
-    for (const auto& [what, at] : *some) {
-      const auto& others = some == &of_a ? of_b : of_a;
-      if (const auto other = others.find(what); other != others.end() && other->second == at) continue;
-      const std::string tensor = p_.tensor(what.first).name, table = p_.tensor(what.second).name;
-      return "\n  hint   what one entry of " + table + " names is a sum of its own; in k.paged(\"" + tensor +
-             "_pages\", " + tensor + ", " + table + ") the rows of all entries are one axis, tile after tile";
-    }
-  return "";
 }
 
 Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector<int>& columns) {

@@ -243,6 +243,29 @@ Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
   return x;
 }
 
+std::string Interpreter::hint_paged(Expr a, Expr b) const {
+  // Elements of one tensor, in rows that a table names at different places.
+  const auto named = [&](Expr e) {
+    std::map<std::pair<int, int>, std::vector<Sym>> out; // tensor and table: where in the table
+    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      for (std::size_t axis = 0; n.fn == Fn::load && axis < n.through.size(); ++axis)
+        if (n.through[axis] >= 0) out[{n.tensor, n.through[axis]}].push_back(n.index[axis]);
+      return std::nullopt;
+    });
+    return out;
+  };
+  const auto of_a = named(a), of_b = named(b);
+  for (const auto* some : {&of_a, &of_b})
+    for (const auto& [what, at] : *some) {
+      const auto& others = some == &of_a ? of_b : of_a;
+      if (const auto other = others.find(what); other != others.end() && other->second == at) continue;
+      const std::string tensor = p_.tensor(what.first).name, table = p_.tensor(what.second).name;
+      return "\n  hint   what one entry of " + table + " names is a sum of its own; in k.paged(\"" + tensor +
+             "_pages\", " + tensor + ", " + table + ") the rows of all entries are one axis, tile after tile";
+    }
+  return "";
+}
+
 void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Term y) {
   const std::string claim = "A and B are multiplied at the same k, row by row";
   Term acc = value(s, i.def);
@@ -353,7 +376,8 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
     align(sum, acc.columns);
     if (!acc.partial || !one_body(acc, sum, acc.columns) || acc.columns != sum.columns ||
         !(acc.limit == sum.limit) || acc.monoid != Monoid::sum)
-      refute("an accumulator sums one element of the result", describe(acc), "and then " + describe(sum));
+      refute("an accumulator sums one element of the result", describe(acc),
+             "and then " + describe(sum) + hint_paged(acc.expr, sum.expr));
     const std::vector<Fact> more = std::move(sum.facts);
     sum = join(acc, sum);
     for (const Fact& f : more)

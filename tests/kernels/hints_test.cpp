@@ -41,8 +41,8 @@ Program scaled(bool filled) {
   return k;
 }
 
-/// Q times the rows of pages that a table names: page after page by hand, or as one axis.
-Program pages(bool paged) {
+/// W times the rows of pages that a table names: page after page by hand, or as one axis. `one_w`: the same of each page.
+Program pages(bool paged, bool one_w = false) {
   const Target& target = Target::named("gfx942");
   const Element e = Element::bf16, f = Element::f32;
   const int page = 32, D = 64;
@@ -50,14 +50,14 @@ Program pages(bool paged) {
   Program k("pages", target, 64);
   const Sym S = k.size("seqs", {.most = 1 << 12}), P = k.size("pages", {.most = 1 << 13}),
             N = k.size("keys", {.most = 1 << 15, .multiple = page}), slots = floor_div(N, Sym(page));
-  const Tensor O = k.output("o", f, {S, 16, D}), W = k.input("w", e, {S, 16, N}),
+  const Tensor O = k.output("o", f, {S, 16, D}), W = k.input("w", e, {S, 16, one_w ? Sym(page) : N}),
                V = k.input("v", e, {P, page, D});
   const Tensor T = k.input("table", Element::i32, paged ? std::vector{S, slots} : std::vector{S * slots});
   const Tensor VP = paged ? k.paged("vp", V, T) : V;
   k.computes(O, [&](const auto& c) {
     return k.sum(N, [&](Sym i) {
       const Sym slot = floor_div(i, Sym(page));
-      return k(W, {c[0], c[1], i}) *
+      return k(W, {c[0], c[1], one_w ? floor_mod(i, Sym(page)) : i}) *
              (paged ? k(VP, {c[0], i, c[2]})
                     : k(V, {k.at(T, c[0] * slots + slot), floor_mod(i, Sym(page)), c[2]}));
     });
@@ -67,7 +67,7 @@ Program pages(bool paged) {
   const Tensor values = k.lds("lds_v", e, {D, page}, Swizzle(2, 3, 3));
   const Fragment acc = k.zeros(f, mma.c(), {16, D});
   k.loop(N, page, {.distance = 0, .ring = 1}, [&](Sym t) {
-    const Fragment w = k.load(k.tile(W, {1, 16, page}, {s, 0, t}).keep({1, 2}), mma.a(), 8);
+    const Fragment w = k.load(k.tile(W, {1, 16, page}, {s, 0, one_w ? Sym(0) : t}).keep({1, 2}), mma.a(), 8);
     if (paged) {
       k.store(k.load(k.tile(VP, {1, page, D}, {s, t, 0}).keep({1, 2}), rows, 8), k.whole(values).keep({1, 0}),
               1);
@@ -95,10 +95,14 @@ TEST_CASE("hints: an operand that a map has changed is filled behind it", "[erro
 }
 
 TEST_CASE("hints: pages that are summed one by one are one axis of a paged tensor", "[error]") {
-  const std::string said = refuted(code_of(pages(false)));
-  CHECK_THAT(
-      said,
-      Contains("\n  hint   what one entry of table names is a sum of its own; in k.paged(\"v_pages\", v, "
-               "table) the rows of all entries are one axis, tile after tile"));
+  for (const bool one_w : {false, true}) {
+    const std::string said = refuted(code_of(pages(false, one_w)));
+    CHECK_THAT(said, Contains(one_w ? "an accumulator sums one element of the result"
+                                    : "A and B are multiplied at the same k"));
+    CHECK_THAT(
+        said,
+        Contains("\n  hint   what one entry of table names is a sum of its own; in k.paged(\"v_pages\", v, "
+                 "table) the rows of all entries are one axis, tile after tile"));
+  }
   CHECK(refuted(code_of(pages(true))) == "");
 }

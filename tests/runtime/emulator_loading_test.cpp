@@ -3,6 +3,7 @@
 #include "emulator_support.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace emulator_test;
 
@@ -312,4 +313,26 @@ TEST_CASE("where the host puts memory is the same in every device and run") {
   EmulatorDevice other(isa::Arch::gfx942, {});
   static_cast<void>(other.allocate(12345));
   CHECK(distances() == alone);
+}
+
+TEST_CASE("printf of HIP through a buffer, as clang compiles it: of constant texts and of others") {
+  const auto object = isa::assemble_code_object(
+      read_file(std::string(INLAY_TESTS_DIR) + "/runtime/data/printf_buffered.gfx942.s"), isa::Arch::gfx942);
+  std::string printed;
+  EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+  device.options().print = [&](std::string_view line, bool to_stderr) {
+    CHECK(!to_stderr);
+    printed += line;
+  };
+  const DevicePointer out = device.allocate(256), format = device.allocate(64);
+  std::vector<std::uint8_t> bytes(64);
+  std::memcpy(bytes.data(), "from memory: %d %d\n", 19);
+  device.copy_in(format, bytes);
+  CHECK(run(device, object, {.grid = {1}, .block = {64}}, Arguments().pointer(out).pointer(format).bytes())
+            .findings.empty());
+  CHECK(printed == "item 3 of: text long,  1.50, 100 %, x, 1099511627776\n"
+                   "item 23 of: text long, 11.50, 100 %, x, 1099511627776\n"
+                   "item 43 of: text long, 21.50, 100 %, x, 1099511627776\n"
+                   "item 63 of: text long, 31.50, 100 %, x, 1099511627776\n"
+                   "from memory: 5 2\n");
 }

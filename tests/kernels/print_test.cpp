@@ -183,6 +183,22 @@ TEST_CASE("print: it changes no claim, no argument, and no other operation") {
   CHECK(std::find(kinds[0].begin(), kinds[0].end(), "store") != kinds[0].end());
 }
 
+TEST_CASE("print: what it prints has to be there") {
+  Code code =
+      specified::code_of(doubled("gfx942", [](Program& k, Sym, const Fragment& x) { k.print("{}", {x}); }));
+  CHECK(specified::refuted(code) == "");
+  std::size_t moved = 0;
+  for (CodeRegion& r : code.regions) {
+    const auto is_print = [](const Inst& i) { return i.kind == InstKind::print; };
+    const auto first = std::find_if(r.body.begin(), r.body.end(), is_print);
+    if (first == r.body.end()) continue;
+    std::rotate(r.body.begin(), first, first + 1);
+    ++moved;
+  }
+  CHECK(moved == 1);
+  CHECK(specified::refuted(code) != "");
+}
+
 TEST_CASE("print: lines before a check that fails are there", "[error]") {
   const kernels::Artifact artifact =
       kernels::build(doubled("gfx950", [](Program& k, Sym part, const Fragment& x) {

@@ -44,13 +44,25 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
   const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   const u32* index_row = m.idxen ? rows : nullptr;
   const u32* offset_row = m.offen ? (m.idxen ? rows + lanes : rows) : nullptr;
+  const bool of_scratch = base >> 32 == scratch_window && !machine::target(w.arch).architected_scratch;
+  if (!of_scratch && !m.idxen && !add_tid) { // offsets alone: most are wholly within the buffer
+    const u64 least = std::max(bytes, 1U);
+    u64 beyond = 0;
+    for (unsigned l = 0; l < lanes; ++l) {
+      const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
+      const u64 offset = u64{part} + soffset;
+      a.address[l] = base + offset;
+      beyond |= u64{offset + least > records} << l;
+    }
+    if ((beyond & a.mask) == 0) return;
+  }
   for (unsigned l = 0; l < lanes; ++l) {
     if (((a.mask >> l) & 1U) == 0) continue;
     const u64 index = (index_row != nullptr ? u64{index_row[l]} : 0) + (add_tid ? l : 0);
     const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
     const u64 offset = u64{part} + soffset;
     u64 at = 0;
-    if (base >> 32 == scratch_window && !machine::target(w.arch).architected_scratch) {
+    if (of_scratch) {
       // The scalar offset, a stack pointer, counts the bytes of all lanes (LLVM "User Guide for AMDGPU Backend", "Private Segment Buffer").
       at = base + part + soffset / lanes;
     } else if (swizzled && stride != 0 && (m.idxen || add_tid)) {
@@ -160,6 +172,9 @@ void note_observed(const Wave& w, const MemoryFields& f, const Access& a, Observ
   to.two = f.two;
   to.lds_base = a.lds_base;
   to.address = a.address;
+  // Lanes differ where an address has a second one, an aperture or a window of its own, or lies beyond the buffer.
+  const bool windowed = f.space == Space::buffer && !machine::target(w.arch).architected_scratch;
+  if (!f.two && f.space != Space::flat && !windowed && a.whole) return;
   each_lane(a.mask, [&](unsigned l) {
     if (a.limit[l] == 0) to.mask &= ~lane_bit(l);
     if (f.two) to.second[l] = a.address[l] + static_cast<u64>(i64{f.offset1 - f.offset});

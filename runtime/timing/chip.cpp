@@ -115,17 +115,18 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
   if (windows_.size() <= window) windows_.resize(window + 1);
   Window& w = windows_[window];
   constexpr unsigned place = 41; // a line takes fewer bits: addresses have 48
-  const std::uint64_t unit = (group_ % units_) << place, xcd = (group_ % xcds_) << place;
+  const std::uint64_t xcd = (group_ % xcds_) << place;
+  if (w.of_unit.empty()) w.of_unit.resize(units_);
+  NumberSet& of_unit = w.of_unit[group_ % units_];
   const bool unit_has_one_xcd = units_ % xcds_ == 0;
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint64_t m = e.access->mask; m != 0; m &= m - 1) {
     const std::uint64_t line = e.access->address[static_cast<unsigned>(std::countr_zero(m))] / 128;
     if (line == last) continue;
     last = line;
-    if (!w.of_unit.insert(unit | line) && unit_has_one_xcd) continue;
+    if (!of_unit.insert(line) && unit_has_one_xcd) continue;
     if (!w.of_xcd.insert(xcd | line)) continue;
-    w.all.insert(line);
-    touched_.insert(line);
+    if (w.all.insert(line)) touched_.insert(line);
     if (xcd_touched_.insert(xcd | line)) ++xcd_lines_[group_ % xcds_];
   }
 }
@@ -133,7 +134,7 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
 Sharing SharingRecorder::result() {
   double asked = 0, fetched = 0, from_hbm = 0;
   for (const Window& w : windows_) {
-    asked += static_cast<double>(w.of_unit.size());
+    for (const NumberSet& lines : w.of_unit) asked += static_cast<double>(lines.size());
     fetched += static_cast<double>(w.of_xcd.size());
     from_hbm += static_cast<double>(w.all.size());
   }

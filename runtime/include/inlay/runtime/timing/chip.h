@@ -90,9 +90,10 @@ public:
   [[nodiscard]] Sharing result();
 
 private:
-  /// Of one stretch: lines with the unit that asks, with its XCD, and alone.
+  /// Of one stretch: the lines of each unit, small sets that are at hand while its workgroup runs; lines with their XCD; and lines.
   struct Window {
-    NumberSet of_unit, of_xcd, all;
+    std::vector<NumberSet> of_unit;
+    NumberSet of_xcd, all;
   };
 
   std::set<std::uint64_t> wanted_, executed_, xcds_seen_;

@@ -110,11 +110,16 @@ template <class Asked>
 template <class Asked>
 [[nodiscard]] std::unique_ptr<Kernel> page_of(Page<Asked> page) {
   const auto shared = std::make_shared<const Page<Asked>>(std::move(page));
+  // A form that the program refuses is none.
+  const auto bound = [=](const Asked& asked) {
+    static_cast<void>(shared->program(asked));
+    return shared->bound(asked);
+  };
   return kernel_of<Asked>(
       {shared->summary, shared->options,
        [=](const Asked& asked, const BuildOptions& how) { return build(shared->program(asked), how); },
        [=](const Asked& asked, std::uint64_t seed) { return problem_of(*shared, asked, seed); },
-       shared->size_names, shared->sizes, shared->candidates, shared->bound});
+       shared->size_names, shared->sizes, shared->candidates, bound});
 }
 
 } // namespace inlay::kernels

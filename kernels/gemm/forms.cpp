@@ -108,6 +108,13 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   if (s.transfer && target.lanes_per_transfer() == 1 &&
       !(divides(s.staged_a(), s.tile_m) && divides(s.staged_b(), s.tile_n)))
     throw std::invalid_argument("gemm: the lanes do not divide the tile");
+  // What codegen's ping-pong refuses: other than 8 waves, loads past LDS, and waves of one row or column of matrix instructions.
+  const bool staged_alone = s.staged_a() && s.staged_b() &&
+                            (s.in != Element::e2m1 ||
+                             (s.staged_scales(s.tile_m, s.waves_n) && s.staged_scales(s.tile_n, s.waves_m)));
+  if (s.pingpong && (s.waves_m * s.waves_n != 8 || !s.transfer || !staged_alone ||
+                     s.tile_m < 2 * s.mfma * s.waves_m || s.tile_n < 2 * s.mfma * s.waves_n))
+    throw std::invalid_argument("gemm: no form for ping-pong");
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t tiles_x = up(n, s.tile_n), tiles_y = up(m, s.tile_m), summed = s.split > 0 ? s.split : k,
                      parts = s.split > 0 ? up(k, s.split) : 1, workgroups = tiles_x * tiles_y * parts;

@@ -158,13 +158,17 @@ class _Built:
         if not os.path.exists(manifest):
             os.makedirs(os.path.dirname(folder), exist_ok=True)
             with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as fresh:
-                choice = build(name, os.path.join(fresh, "new"), **options)["choice"]
+                new = os.path.join(fresh, "new")
+                choice = build(name, new, **options)["choice"]
+                with open(os.path.join(new, "auto.txt"), "w") as file:
+                    file.write(choice["why"] if choice else "")
                 try:
-                    os.rename(os.path.join(fresh, "new"), folder)
+                    os.rename(new, folder)
                 except OSError:  # another process was faster
                     pass
-                if choice:
-                    _log(name, flags, choice["why"])
+        with open(os.path.join(folder, "auto.txt")) as file:
+            if why := file.read():
+                _log(name, flags, why)
         self.kernel = LoadedKernel(manifest, None, where)
         with open(manifest) as file:
             arguments = [a for a in json.load(file)["arguments"] if a["kind"] == "buffer"]

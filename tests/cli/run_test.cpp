@@ -1274,6 +1274,24 @@ TEST_CASE("run: hip says clearly that there is no device, or is right") {
   if (ran.exit == 2) CHECK_FALSE(ran.err.empty());
 }
 
+TEST_CASE("run: of each kernel says what was chosen, or why nothing is to be") {
+  for (const auto& kernel : registry()) {
+    const Ran ran = inlay_command({"run", kernel->name(), "--no-validate"});
+    INFO(kernel->name() << "\n" << ran.out << ran.err);
+    CHECK(ran.exit == 0);
+    const std::size_t at = ran.out.find("\n  auto ");
+    REQUIRE(at != std::string::npos);
+    const std::string said = ran.out.substr(at + 1, ran.out.find('\n', at + 1) - at - 1);
+    INFO(said);
+    const auto flags = kernel->flags();
+    const bool any = std::any_of(flags.begin(), flags.end(), [](const auto& f) { return f.speed; });
+    CHECK((said.find("nothing to choose: no option changes only speed") != std::string::npos) == !any);
+    if (any)
+      CHECK((said.find("the fewest of") != std::string::npos ||
+             said.find("the one form for these sizes") != std::string::npos));
+  }
+}
+
 TEST_CASE("how large each buffer of each kernel has to be is known before a launch", "[error]") {
   for (const auto& kernel : registry())
     for (const std::string arch : {"gfx942", "gfx950"}) {

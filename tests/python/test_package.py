@@ -293,6 +293,22 @@ except inlay.CommandError as e:
         self.assertIn("device 'gpu' is none", out)
         self.assertEqual(len(built), 5, built)
 
+    def test_what_was_chosen_is_said_by_who_builds_and_by_who_finds_it_built(self):
+        out, built = self.run_there("""
+import inlay, logging, numpy as np, sys
+from inlay import _kernels
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+x = np.ones((4, 128), np.float16)
+for _ in range(2):
+    inlay.softmax(x), inlay.softmax(x)
+    _kernels._built.cache_clear(), _kernels._plan.cache_clear()  # as a second process
+""")
+        said = out.splitlines()
+        self.assertEqual(len(built), 1, built)
+        self.assertEqual(len(said), 2, out)
+        self.assertEqual(said[0], said[1])
+        self.assertRegex(said[0], "INFO:inlay:softmax .*--m 4 --n 128: auto: --threads .* modelled clocks")
+
     def test_memory_of_the_device_and_a_graph(self):
         # What torch has on a machine with a GPU: tensors there, a current stream, a graph that is captured.
         out, _ = self.run_there("""

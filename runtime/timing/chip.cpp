@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <queue>
 
 namespace inlay::runtime::timing {
@@ -50,12 +51,12 @@ std::vector<std::uint64_t> ChipPlan::first_round(unsigned xcd, std::size_t most)
   return out;
 }
 
-bool NumberSet::insert(std::uint64_t number) {
-  const auto find = [](std::vector<Slot>& slots, std::uint64_t block) -> Slot& {
+NumberSet::Slot& NumberSet::slot_of(std::uint64_t block) {
+  const auto find = [](std::vector<Slot>& slots, std::uint64_t of) -> Slot& {
     const std::size_t mask = slots.size() - 1;
-    const std::uint64_t mixed = block * 0x9E3779B97F4A7C15U;
+    const std::uint64_t mixed = of * 0x9E3779B97F4A7C15U;
     std::size_t i = (mixed >> 32 ^ mixed >> 16) & mask;
-    while (slots[i].numbers != 0 && slots[i].block != block) i = (i + 1) & mask;
+    while (slots[i].numbers != 0 && slots[i].block != of) i = (i + 1) & mask;
     return slots[i];
   };
   if (2 * (blocks_ + 1) > slots_.size()) {
@@ -64,14 +65,26 @@ bool NumberSet::insert(std::uint64_t number) {
       if (s.numbers != 0) find(more, s.block) = s;
     slots_ = std::move(more);
   }
-  Slot& slot = find(slots_, number / 64);
-  const std::uint64_t bit = std::uint64_t{1} << number % 64;
-  if ((slot.numbers & bit) != 0) return false;
+  return find(slots_, block);
+}
+
+void NumberSet::insert_all(std::uint64_t block, std::uint64_t numbers) {
+  Slot& slot = slot_of(block);
   blocks_ += slot.numbers == 0;
-  slot.block = number / 64;
-  slot.numbers |= bit;
-  ++size_;
-  return true;
+  size_ += static_cast<std::size_t>(std::popcount(numbers & ~slot.numbers));
+  slot.block = block;
+  slot.numbers |= numbers;
+}
+
+bool NumberSet::insert(std::uint64_t number) {
+  const std::size_t before = size_;
+  insert_all(number / 64, std::uint64_t{1} << number % 64);
+  return size_ != before;
+}
+
+void NumberSet::insert(const NumberSet& others) {
+  for (const Slot& s : others.slots_)
+    if (s.numbers != 0) insert_all(s.block, s.numbers);
 }
 
 SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
@@ -79,7 +92,6 @@ SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned
     : wanted_(workgroups.begin(), workgroups.end()), executed_(wanted_), xcds_(std::max(1U, xcds)),
       units_(std::max(1U, units)), window_(std::max(1U, window)) {
   executed_.insert(counted.begin(), counted.end());
-  xcd_lines_.resize(xcds_, 0);
   xcd_stored_.resize(xcds_, 0);
 }
 
@@ -112,41 +124,45 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
   }
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
   const std::size_t window = counts_[e.wave]++ / window_;
-  if (windows_.size() <= window) windows_.resize(window + 1);
-  Window& w = windows_[window];
-  constexpr unsigned place = 41; // a line takes fewer bits: addresses have 48
-  const std::uint64_t xcd = (group_ % xcds_) << place;
-  if (w.of_unit.empty()) w.of_unit.resize(units_);
-  NumberSet& of_unit = w.of_unit[group_ % units_];
-  const bool unit_has_one_xcd = units_ % xcds_ == 0;
+  if (windows_.size() <= window) windows_.resize(window + 1, Window(std::lcm(units_, xcds_)));
+  NumberSet& lines = windows_[window][group_ % windows_[window].size()];
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint64_t m = e.access->mask; m != 0; m &= m - 1) {
     const std::uint64_t line = e.access->address[static_cast<unsigned>(std::countr_zero(m))] / 128;
-    if (line == last) continue;
+    if (line != last) lines.insert(line);
     last = line;
-    if (!of_unit.insert(line) && unit_has_one_xcd) continue;
-    if (!w.of_xcd.insert(xcd | line)) continue;
-    if (w.all.insert(line)) touched_.insert(line);
-    if (xcd_touched_.insert(xcd | line)) ++xcd_lines_[group_ % xcds_];
   }
 }
 
 Sharing SharingRecorder::result() {
-  double asked = 0, fetched = 0, from_hbm = 0;
+  std::size_t asked = 0, fetched = 0, from_hbm = 0;
+  NumberSet touched;
+  std::vector<NumberSet> xcd_touched(xcds_);
   for (const Window& w : windows_) {
-    for (const NumberSet& lines : w.of_unit) asked += static_cast<double>(lines.size());
-    fetched += static_cast<double>(w.of_xcd.size());
-    from_hbm += static_cast<double>(w.all.size());
+    std::vector<NumberSet> of_unit(w.size() == units_ ? 0 : units_), of_xcd(xcds_);
+    NumberSet all;
+    for (std::size_t place = 0; place < w.size(); ++place) {
+      of_xcd[place % xcds_].insert(w[place]);
+      if (!of_unit.empty()) of_unit[place % units_].insert(w[place]);
+    }
+    for (const NumberSet& lines : of_unit.empty() ? w : of_unit) asked += lines.size();
+    for (unsigned x = 0; x < xcds_; ++x) {
+      fetched += of_xcd[x].size();
+      all.insert(of_xcd[x]);
+      xcd_touched[x].insert(of_xcd[x]);
+    }
+    from_hbm += all.size();
+    touched.insert(all);
   }
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
-  s.bytes = static_cast<double>(touched_.size()) * 128 + stored_;
+  s.bytes = static_cast<double>(touched.size()) * 128 + stored_;
   for (unsigned x = 0; x < xcds_; ++x)
-    s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_lines_[x]) * 128 + xcd_stored_[x]);
+    s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_touched[x].size()) * 128 + xcd_stored_[x]);
   s.work = std::move(work_);
-  if (fetched > 0) s.l2 = asked / fetched;
-  if (from_hbm > 0) s.mall = asked / from_hbm;
+  if (fetched > 0) s.l2 = static_cast<double>(asked) / static_cast<double>(fetched);
+  if (from_hbm > 0) s.mall = static_cast<double>(asked) / static_cast<double>(from_hbm);
   return s;
 }
 

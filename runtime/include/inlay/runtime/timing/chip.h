@@ -64,6 +64,7 @@ class NumberSet {
 public:
   /// Whether it is new.
   bool insert(std::uint64_t number);
+  void insert(const NumberSet& others);
   [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
@@ -71,6 +72,10 @@ private:
   struct Slot {
     std::uint64_t block = 0, numbers = 0;
   };
+  /// Of a block, which is there from now on.
+  Slot& slot_of(std::uint64_t block);
+  void insert_all(std::uint64_t block, std::uint64_t numbers);
+
   std::vector<Slot> slots_; ///< a power of two of them, at most half of them taken
   std::size_t blocks_ = 0, size_ = 0;
 };
@@ -90,11 +95,9 @@ public:
   [[nodiscard]] Sharing result();
 
 private:
-  /// Of one stretch: the lines of each unit, small sets that are at hand while its workgroup runs; lines with their XCD; and lines.
-  struct Window {
-    std::vector<NumberSet> of_unit;
-    NumberSet of_xcd, all;
-  };
+  /// Of one stretch: the lines of each unit, small sets that are at hand while its workgroup runs. Where units have no XCD of their own,
+  /// of each pair of both.
+  using Window = std::vector<NumberSet>;
 
   std::set<std::uint64_t> wanted_, executed_, xcds_seen_;
   bool all_before_ = false;
@@ -102,8 +105,6 @@ private:
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far
   std::map<std::uint64_t, std::uint64_t> work_;
-  NumberSet touched_, xcd_touched_;    ///< lines, of all stretches
-  std::vector<std::size_t> xcd_lines_; ///< of `xcd_touched_`, by XCD
   double stored_ = 0;
   std::vector<double> xcd_stored_;
   std::uint64_t* count_ = nullptr; ///< of the workgroup that runs

@@ -532,7 +532,6 @@ TEST_CASE("auto: every form that can be chosen is built and its claims hold", "[
 }
 
 /// All of them: hours.
-TEST_CASE("auto: every form that can be chosen is validated or undecided, and none is refuted",
-          "[.][nightly]") {
+TEST_CASE("auto: every form that can be chosen is validated or undecided", "[.][nightly]") {
   build_choosable({.validate = true});
 }

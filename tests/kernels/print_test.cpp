@@ -184,8 +184,8 @@ TEST_CASE("print: it changes no claim, no argument, and no other operation") {
 }
 
 TEST_CASE("print: what it prints has to be there") {
-  Code code =
-      specified::code_of(doubled("gfx942", [](Program& k, Sym, const Fragment& x) { k.print("{}", {x}); }));
+  const Program p = doubled("gfx942", [](Program& k, Sym, const Fragment& x) { k.print("{}", {x}); });
+  Code code = specified::code_of(p);
   CHECK(specified::refuted(code) == "");
   std::size_t moved = 0;
   for (CodeRegion& r : code.regions) {

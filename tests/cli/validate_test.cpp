@@ -136,6 +136,10 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       symbolic::OrderOptions options;
       options.first = true;
       const auto r = symbolic::check_order(other, other.kernel(""), options);
+      if (k.descriptor.preload_length != 0 && i.address < k.address + 256) { // executed by old firmware alone
+        CHECK(r.verdict == symbolic::Verdict::undecided);
+        continue;
+      }
       ++removed;
       // Where paths join, LLVM waits for what only one of them left open: without such a wait the code is right, in every
       // schedule. waits_test.cpp runs both kinds on the emulator and finds the same ones harmless.

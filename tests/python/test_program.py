@@ -631,7 +631,6 @@ class Built(unittest.TestCase):
         for f in found:
             self.assertEqual(f["source"], {"file": os.path.basename(__file__), "line": at})
 
-    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_a_kernel_that_prints(self):
         """In a process of its own, whose output is read."""
         program = textwrap.dedent("""
@@ -667,6 +666,7 @@ class Built(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "values 1 for 2 {}"):
             k.print("{} of {}", [n])
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_tensors_of_torch(self):
         import torch
 

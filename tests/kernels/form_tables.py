@@ -58,7 +58,7 @@ def main():
             p = at[m]
             print(f"| {m} | {p['clocks']:.0f} | {p['best']:.0f} | {100 * (p['clocks'] / p['best'] - 1):.1f} % | {of_fixed[m]:.0f}, {of_fixed[m] / p['clocks']:.2f} times |")
     losses = [100 * (p["clocks"] / p["best"] - 1) for p in told["points"]]
-    ratios = [of_fixed[m] / p["clocks"] for m, p in at.items()]
+    ratios = [of_fixed[m] / p["clocks"] for m, p in at.items() if m in of_fixed]  # each file has points of its own
     print(f"\n{len(losses)} sizes: median loss {statistics.median(losses):.1f} %, largest {max(losses):.1f} %; one form for all takes "
           f"{statistics.median(ratios):.2f} times in the median, {max(ratios):.2f} at most")
     between = []

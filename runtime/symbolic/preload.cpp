@@ -43,7 +43,9 @@ std::string wrong_without_preloading(const isa::Program& program, const Kernel& 
       return "a register of no argument is loaded" + where + isa::located(i);
     const auto from = static_cast<std::uint64_t>(std::int64_t{i.modifiers.offset}) +
                       (i.operands.size() == 2 ? 0 : i.operands[2].value);
-    for (unsigned k = 0; k < to.width; ++k) loaded[to.index + k] = from + 4 * k;
+    for (unsigned k = 0; k < to.width; ++k)
+      if (!loaded.emplace(to.index + k, from + 4 * k).second) // loads come back in any order
+        return "a register is loaded twice" + where + isa::located(i);
     waited = false;
   }
   return "no jump to the entry" + where + "0x100 after the kernel's address";

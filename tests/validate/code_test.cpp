@@ -1113,6 +1113,18 @@ TEST_CASE("what loads the arguments for firmware that preloads none, one bit cha
     wrong += right ? 0 : 1;
     harmless += validated && right ? 1 : 0;
   }
+  // One load more, of a register that has its word: which of the two comes last is not said.
+  const std::uint32_t again[] = {0xc00200c0U, 0x10, 0xbf8cc07fU,
+                                 0xbf820036U}; // to s3, the wait, the jump from byte 36
+  for (const std::uint32_t at : {0x10U, 0x4U}) {
+    kernels::Bytes bytes = a.hsaco;
+    std::memcpy(bytes.data() + first + 24, again, sizeof again);
+    std::memcpy(bytes.data() + first + 28, &at, 4);
+    const CodeReport r = validate(a, bytes);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::undecided);
+    CHECK_THAT(text_of(r), Catch::Contains("a register is loaded twice"));
+  }
   CHECK(wrong > 50);
   CHECK(refused >= wrong);
   CHECK(harmless > 10); // after the jump

@@ -115,38 +115,12 @@ private:
   void ask_at(std::size_t point) {
     if (!options_.forms.empty()) { // the first of these by the model
       own_[point] = best_known(point);
-    } else {
-      const Choice c = choose(kernel_, at(points_[point]), options_.choose);
-      own_[point] = number_of(c.options);
-      if (c.modelled > 0) clocks_[own_[point]][point] = c.clocks; // else the kernel has one form
-      done(text(point));
+      return;
     }
-    if (ranges_.size() == 1) compare_bounds(point);
-  }
-  /// What the model says beside the bounds: of the forms whose clocks are known at a point, and of those that are the first there by
-  /// their bounds. A choice has modelled them, so that they are at hand.
-  void compare_bounds(std::size_t point) {
-    const std::int64_t size = points_[point][0];
-    for (std::size_t f = 0; f < forms_.size(); ++f)
-      if (const double clocks = clocks_[f][point]; clocks > 0 && clocks != unknown)
-        beside_bound_[forms_[f]][size] = clocks / bound(f, points_[point]);
-    if (!options_.forms.empty()) return;
-    std::vector<Ranked> first;
-    for (const Form& f : kernel_.forms(at(points_[point])))
-      if (first.size() < options_.choose.in_full && f.clocks > 0) first.push_back({f, {}, {}});
-    model_forms(kernel_, at(points_[point]), first, options_.choose);
-    for (const Ranked& r : first)
-      beside_bound_[r.form.options][size] = r.modelled ? r.modelled->clocks / r.form.clocks : unknown;
-  }
-  /// A bound as the model would have it, by what it said at the nearest point where it was asked about the form.
-  [[nodiscard]] double expected(const Flags& form, std::int64_t size, double bound) const {
-    const auto found = beside_bound_.find(form);
-    if (found == beside_bound_.end()) return bound;
-    const auto nearest =
-        std::min_element(found->second.begin(), found->second.end(), [&](const auto& a, const auto& b) {
-          return std::abs(a.first - size) < std::abs(b.first - size);
-        });
-    return nearest->second * bound;
+    const Choice c = choose(kernel_, at(points_[point]), options_.choose);
+    own_[point] = number_of(c.options);
+    if (c.modelled > 0) clocks_[own_[point]][point] = c.clocks; // else the kernel has one form
+    done(text(point));
   }
   /// Of all forms that are not out, by the model; nobody where none can be built.
   std::size_t best_known(std::size_t point) {
@@ -299,22 +273,20 @@ private:
     }
   }
 
-  /// More points along the one range, from each point down to the one before it. `auto` is asked where another form is expected to
-  /// have become better than the form of the point above, and wherever an eighth of the size has passed.
+  /// More points along the one range, from each point down to the one before it. `auto` is asked where, by the bounds, another form
+  /// has become better than the form of the point above, and wherever an eighth of the size has passed.
   void make_finer() {
     if (ranges_.size() != 1) return;
     const std::vector<std::int64_t> grid = along_[0];
     for (std::size_t p = grid.size(); p-- > 1;) {
       std::int64_t end = grid[p];
-      const auto form_of_end = [&] { return own_[place_of(end)]; };
-      double there = form_of_end() == nobody ? 1 : beside_least(form_of_end(), end);
       for (std::int64_t size = before(end); size > grid[p - 1]; size = before(size)) {
-        if (form_of_end() == nobody ||
-            (end - size <= end / 8 && beside_least(form_of_end(), size) <= (1 + options_.better) * there))
+        const std::size_t form = own_[place_of(end)];
+        if (form == nobody || (end - size <= end / 8 &&
+                               beside_least(form, size) <= (1 + options_.better) * beside_least(form, end)))
           continue;
         ask_at(add_point(size));
         end = size;
-        there = form_of_end() == nobody ? 1 : beside_least(form_of_end(), end);
       }
     }
   }
@@ -344,15 +316,13 @@ private:
       }
     }
   }
-  /// What is expected of a form beside the least of all forms for a size.
+  /// A form's bound beside the least of all forms for a size.
   [[nodiscard]] double beside_least(std::size_t form, std::int64_t size) {
-    double least = unknown;
-    if (options_.forms.empty())
-      for (const Form& f : kernel_.forms(at({size})))
-        least = std::min(least, expected(f.options, size, std::max(f.clocks, 1.0)));
-    for (const Flags& f : options_.forms)
-      least = std::min(least, expected(f, size, bound(number_of(f), {size})));
-    return least == unknown ? 1 : expected(forms_[form], size, bound(form, {size})) / least;
+    const auto [known, fresh] = least_bounds_.try_emplace(size, unknown);
+    if (fresh && options_.forms.empty()) known->second = bound_of({}, {size});
+    for (std::size_t f = 0; fresh && f < options_.forms.size(); ++f)
+      known->second = std::min(known->second, bound(number_of(options_.forms[f]), {size}));
+    return known->second == unknown ? 1 : bound(form, {size}) / known->second;
   }
   [[nodiscard]] std::size_t place_of(std::int64_t size) const {
     return static_cast<std::size_t>(std::lower_bound(along_[0].begin(), along_[0].end(), size) -
@@ -448,9 +418,8 @@ private:
   std::vector<Flags> forms_;
   std::vector<std::vector<double>> clocks_;                ///< by form and point; below 0: not asked yet
   std::map<std::pair<std::size_t, Point>, double> bounds_; ///< by form and sizes
-  std::map<Flags, std::map<std::int64_t, double>>
-      beside_bound_;             ///< clocks beside the bound, by the size of the one range
-  std::vector<std::size_t> own_; ///< of each point the form that was chosen there
+  std::map<std::int64_t, double> least_bounds_;            ///< of all forms, by the size of the one range
+  std::vector<std::size_t> own_;                           ///< of each point the form that was chosen there
   std::set<std::size_t> banned_;
   std::vector<std::string> left_out_;
   std::size_t chosen_ = 0, done_ = 0;

@@ -287,6 +287,11 @@ std::string type_of(const ArgumentSpec& s, const std::string& asked) {
   return !asked.empty() ? asked : s.type.empty() ? "f32" : s.type;
 }
 
+/// What is shown of an output: at least as many values, of 8 bytes at most.
+std::vector<std::uint8_t> shown(const OutputBytes& output, unsigned values) {
+  return output.first(8 * std::uint64_t{values});
+}
+
 bool is_defect(const Finding& f) { return !f.note; }
 
 /// `emulator`, `hip` or `hip:1`.
@@ -609,7 +614,7 @@ int exec(Session& session, const Options& asked) {
       if (s.printed && n < run.outputs.size()) {
         const std::string type = type_of(s, o.print);
         j["type"] = type;
-        j["values"] = values_json(run.outputs[n].first(8 * o.values), type, o.values);
+        j["values"] = values_json(shown(run.outputs[n], o.values), type, o.values);
       }
       ++n;
     }
@@ -646,7 +651,7 @@ int exec(Session& session, const Options& asked) {
     for (const auto& s : plan.specs) {
       if (!s.output() || !failure.empty()) continue;
       session.out << fmt::format("  {:<22}{} bytes{}\n", s.label(), s.bytes(),
-                                 s.printed ? ": " + values_text(run.outputs[n].first(8 * o.values),
+                                 s.printed ? ": " + values_text(shown(run.outputs[n], o.values),
                                                                 type_of(s, o.print), o.values,
                                                                 run.outputs[n].size())
                                            : "");

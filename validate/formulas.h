@@ -70,8 +70,6 @@ public:
   [[nodiscard]] std::optional<Condition> condition(Word condition, bool value = true) {
     return this->condition(condition, value, contract_);
   }
-  /// The condition itself, or that it is x + 1 == 0.
-  Word carried(Word condition);
   /// The same where `known` holds: x != y is x < y or x > y only when one of them cannot be.
   [[nodiscard]] std::optional<Condition> condition(Word condition, bool value,
                                                    const std::vector<std::string>& known);
@@ -120,6 +118,8 @@ public:
   [[nodiscard]] SymContext& context() const { return program_.symbols(); }
 
 private:
+  /// The condition itself, or that it is x + 1 == 0.
+  Word carried(Word condition);
   /// Of words that may be elements of memory: a symbol for them.
   Sym word_of(TermKind kind, const std::vector<Sym>& operands);
   Sym exclusive_or(Sym a, Sym b);

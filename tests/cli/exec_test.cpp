@@ -105,6 +105,13 @@ TEST_CASE("exec: of an output larger than memory only what was touched is read a
   }
   const auto printed = inlay_command({"exec", far, "--arg", "x=in:" + x, "y=out:100000000000", "s=f32:1"});
   CHECK(says(printed.out, "100000000000 bytes: 1 2 3 4 5 6 7 8 ... of 25000000000 f32"));
+  for (const char* many : {"64", "536870912", "4294967295"}) { // as many as there are
+    const auto all =
+        inlay_command({"exec", kernel, "--arg", "x=in:" + x, "y=out:256", "s=f32:1", "--values", many});
+    CHECK(all.exit == 0);
+    CHECK(says(all.out, "256 bytes: 1 2 3 4 "));
+    CHECK(says(all.out, " 63 64 of 64 f32"));
+  }
   const auto piped =
       inlay_command({"exec", kernel, "--arg", "x=in:" + x, "y=out:70000:/dev/null", "s=f32:1"});
   CHECK(piped.exit == 0);

@@ -363,7 +363,9 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     std::vector<Fact> facts;
     for (const Fact& f : t.facts) {
       if (!(f.index == bound_)) {
-        if (!f.condition) facts.push_back(f);
+        // Of what lies outside along another axis there may be many elements, or none.
+        if (!f.condition)
+          facts.push_back({f.index, f.bound, f.fill == empty_element(i.monoid) ? f.fill : anything});
         if (const auto b = begin_of(f.index, f.bound, bound_);
             b && f.condition && f.fill == empty_element(i.monoid))
           t.begins.push_back(*b);

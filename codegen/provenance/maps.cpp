@@ -268,6 +268,8 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
     const std::vector<Fact> facts = out->facts;
     out = join(*out, t);
     out->facts = facts;
+    for (Fact& f : out->facts)
+      if (std::find(t.facts.begin(), t.facts.end(), f) == t.facts.end()) f.fill = anything;
     for (const Fact& f : t.facts) want(out->facts, f);
   }
   return std::move(*out);

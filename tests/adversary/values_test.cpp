@@ -481,6 +481,68 @@ TEST_CASE("adversary: numbers that a table holds are factors, of each workgroup'
   }));
 }
 
+TEST_CASE("adversary: what lies outside, after a reduction over other elements") {
+  // y(m) = `monoid` of x(m, n) over n, and `specified` where x has no row m; the rows that x has not hold `left` in the left half of
+  // the columns and `right` in the right half, which are reduced each by itself, or at once, and then joined.
+  struct Outside {
+    Monoid monoid = Monoid::sum;
+    double left = 0, right = 0, specified = 0;
+    bool at_once = true;
+  };
+  const auto reduced = [](Outside how) {
+    return [how] {
+      Program k("reduced", target(), 64);
+      const Sym m = k.size("m", {.most = 4});
+      const Tensor y = k.output("y", Element::f32, {Sym(4)}), x = k.input("x", Element::f32, {m, Sym(256)});
+      k.computes(y, [&](const auto& i) {
+        return inside(i[0], m,
+                      k.fold(how.monoid, Sym(256),
+                             [&](Sym n) {
+                               return k(x, {i[0], n});
+                             }),
+                      how.specified);
+      });
+      const Sym w = k.workgroups(0, Sym(4), 4);
+      const auto half = [&](int columns, int at, double outside) {
+        const Fragment f =
+            k.load(k.tile(x, {4, columns}, {w, Sym(at)}), rows_tv(4, columns, columns / 64, 64), 1);
+        return k.fold(how.monoid, k.fill(f, 0, Sym(4) * w, m, outside), 1);
+      };
+      if (how.at_once) {
+        k.store(half(256, 0, how.left), k.tile(y, {4}, {w}), 1);
+      } else {
+        const auto both = [&](const auto& v) {
+          return how.monoid == Monoid::max ? max(v[0], v[1]) : min(v[0], v[1]);
+        };
+        k.store(k.map({half(128, 0, how.left), half(128, 1, how.right)}, both), k.tile(y, {4}, {w}), 1);
+      }
+      return k;
+    };
+  };
+  const std::string other = "y is what the specification says";
+  const std::vector<Sizes> sizes = {{1}, {3}, {4}};
+  const double infinity = INFINITY;
+  attack({
+      {"a sum of fives is not five", other, reduced({Monoid::sum, 5, 5, 5}), sizes},
+      {"nor is it as many",
+       other,
+       reduced({Monoid::sum, 5, 5, 1280}),
+       sizes,
+       {},
+       "it is, and no rule says so"},
+      {"a sum of zeros is zero", "", reduced({Monoid::sum, 0, 0, 0}), sizes},
+      {"the maximum of 5 and 7 is not 5", other, reduced({Monoid::max, 5, 7, 5, false}), sizes},
+      {"the minimum of 5 and 3 is not 5", other, reduced({Monoid::min, 5, 3, 5, false}), sizes},
+      {"the maximum of nothing and 7 is not nothing", other,
+       reduced({Monoid::max, -infinity, 7, -infinity, false}), sizes},
+      {"nor that of 7 and nothing", other, reduced({Monoid::max, 7, -infinity, -infinity, false}), sizes},
+      {"the maximum of nothing is nothing", "", reduced({Monoid::max, -infinity, -infinity, -infinity}),
+       sizes},
+      {"nor is it anything in two parts", "", reduced({Monoid::max, -infinity, -infinity, -infinity, false}),
+       sizes},
+  });
+}
+
 TEST_CASE("adversary: proved is not stable") {
   // Equal in real numbers, and no claim about what is rounded: these are proved, and a run's bound is what judges them.
   const auto rounded = [](Of of, Element out = Element::f32) {

@@ -118,7 +118,10 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
         word |= std::to_integer<std::uint64_t>(bytes[where[t.id][i] * size + b]) << (8 * b);
       const double got = decode(t.element, word), bound = 1e-2 * (1 + std::abs(wanted[i]));
       if (exact && got == rounded(t.element, wanted[i], Overflow::saturate)) continue;
-      if (exact || (std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound)))
+      const bool other = std::isinf(wanted[i])
+                             ? got != wanted[i]
+                             : std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound);
+      if (exact || other)
         return t.name + ": element " + std::to_string(i) + " is " + std::to_string(got) +
                " on the emulator, not " + std::to_string(wanted[i]);
     }

@@ -451,11 +451,15 @@ private:
       if (m.written[at] != times[at])
         throw Wrong(t.name + ": element " + std::to_string(at) + " is written " +
                     std::to_string(m.written[at]) + " times, and named " + std::to_string(times[at]));
-      if (std::abs(wanted[at]) < 1e12 &&
-          !(std::abs(m.value[at] - wanted[at]) <= 1e-9 * (1 + std::abs(wanted[at]))))
+      if (differs(m.value[at], wanted[at]))
         throw Wrong(t.name + ": element " + std::to_string(at) + " is " + std::to_string(m.value[at]) +
                     ", not " + std::to_string(wanted[at]));
     });
+  }
+  // Of a large number rounding is all there is; an infinity is that one.
+  static bool differs(double got, double wanted) {
+    if (std::isinf(wanted)) return got != wanted;
+    return std::abs(wanted) < 1e12 && !(std::abs(got - wanted) <= 1e-9 * (1 + std::abs(wanted)));
   }
   void check(const Program::Specification& s) {
     if (s.table >= 0) return s.replaces ? check_rows(s) : check_sums(s);
@@ -469,8 +473,7 @@ private:
       std::map<AtomId, std::int64_t> bound;
       for (std::size_t i = 0; i < c.size(); ++i) bound[*s.coordinate[i].as_atom()] = c[i];
       const double wanted = value(s.value, bound, {});
-      if (!(std::abs(wanted) < 1e12)) return; // rounding is all there is
-      if (!(std::abs(m.value[at] - wanted) <= 1e-9 * (1 + std::abs(wanted))))
+      if (differs(m.value[at], wanted))
         throw Wrong(t.name + ": element " + std::to_string(at) + " is " + std::to_string(m.value[at]) +
                     ", not " + std::to_string(wanted));
     });

@@ -23,7 +23,7 @@ void add_validate_options(CLI::App& command, ValidateOptions& options) {
   command
       .add_option("--budget", options.budget,
                   "Steps of that budget, a few microseconds each; the same verdict on every machine")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
 }
 

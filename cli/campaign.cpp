@@ -265,9 +265,9 @@ void add_campaign(CLI::App& app, Session& session) {
       ->required();
   c->add_option("--list", o->list, "prove, tune, validate, check: a unit a line");
   c->add_option("--laws", o->laws, "fuzz: laws in turn; all of them where none is named");
-  c->add_option("--units", o->units, "fuzz: how many (16)")->check(CLI::PositiveNumber);
+  c->add_option("--units", o->units, "fuzz: how many (16)")->check(at_least(1));
   c->add_option("--seed", o->seed, "fuzz: of the first unit (1)");
-  c->add_option("--cases", o->cases, "fuzz: inputs of a unit (2000)")->check(CLI::PositiveNumber);
+  c->add_option("--cases", o->cases, "fuzz: inputs of a unit (2000)")->check(at_least(1));
   c->add_flag("--again", o->again,
               "Units that a process took and did not end are free; when no process is at work");
   c->add_flag("--report", o->report, "Only say what there is");

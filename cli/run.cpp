@@ -182,6 +182,16 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
   }
 }
 
+CLI::Validator at_least(int least) {
+  const auto check = [least](const std::string& text) -> std::string {
+    double number = least;
+    if (!CLI::detail::lexical_cast(text, number) || number >= least)
+      return ""; // what is no number is refused as one
+    return text + " is less than " + std::to_string(least);
+  };
+  return CLI::Validator(check, "at least " + std::to_string(least), "at_least");
+}
+
 std::string read_text(Session& session, const std::string& file) {
   std::ostringstream text;
   if (file == "-") {

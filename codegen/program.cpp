@@ -153,8 +153,7 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
             " is in the memory of a peer, and a number of the workgroup is read before devices meet",
         "line   " + std::to_string(where.line()), "a table of this device's own");
   for (const AtomId atom : inlay::symbols(at))
-    if (const std::string& name = symbols_->atom(atom).name;
-        name.size() > 2 && name.starts_with("_t") && name[2] >= '0' && name[2] <= '9')
+    if (std::find(trips_.begin(), trips_.end(), atom) != trips_.end())
       throw CodegenError("uniform: " + to_string(at) +
                              " moves with a loop, and a number of the workgroup is read once",
                          "table  " + table.name + ", line " + std::to_string(where.line()),
@@ -1193,6 +1192,7 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
                        "", "distance 0 to 8, ring 1 to 8");
   LoopOp l;
   l.t = symbols_->symbol("_t" + std::to_string(loops_++), tile_numbers(extent, tile));
+  trips_.push_back(*l.t.as_atom());
   l.extent = extent;
   l.tile = tile;
   l.pipeline = pipeline;

@@ -86,6 +86,9 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
     CHECK(r.exit == 2);
     CHECK(r.err.find("error") != std::string::npos);
   }
+  const Ran below = inlay_command({"prove", "injective", "4:1", "--limit", "-1"});
+  CHECK(below.exit == 2);
+  CHECK(below.err == "error: --limit: -1 is less than 0\n  hint   inlay prove --help\n");
 }
 
 TEST_CASE("certificates through the command line") {

@@ -652,6 +652,7 @@ private:
   std::vector<std::vector<Op>*> open_;
   std::vector<Specification> specifications_;
   int loops_ = 0, loops_open_ = 0, branches_open_ = 0;
+  std::vector<AtomId> trips_; ///< the numbers of the loops' trips
   Waves role_;            ///< that is open
   std::string role_name_; ///< likewise
 };

@@ -1,6 +1,7 @@
 // Decode attention over a cache of pages: what it computes, and how its data moves.
 #include "paged.h"
 
+#include "paged_part.h"
 #include "parts.h"
 #include "transposed.h"
 
@@ -16,25 +17,6 @@ using codegen::inside, codegen::rows_tv, codegen::without_axis;
 
 constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
-void check(const PagedDecode& s) {
-  const auto refuse = [](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("paged_decode: {}\n  hint   {}", what, hint));
-  };
-  if (s.head_dim != 64 && s.head_dim != 128) refuse(fmt::format("--head-dim {}", s.head_dim), "64 or 128");
-  if (s.tile_k != 32 && s.tile_k != 64) refuse(fmt::format("--tile-k {}", s.tile_k), "32 or 64");
-  if (s.page < 1 || (s.tile_k % s.page != 0 && s.page % s.tile_k != 0))
-    refuse(fmt::format("--page {} with --tile-k {}", s.page, s.tile_k),
-           "1, 2, 4, ..: a tile is whole pages, or a part of one");
-  if (!std::isfinite(s.soft_cap) || s.soft_cap < 0)
-    refuse(fmt::format("--soft-cap {}", s.soft_cap), "a positive number, or 0 for none");
-  if (s.split % std::max(s.tile_k, s.page) != 0)
-    refuse(fmt::format("--split {} with --tile-k {} and --page {}", s.split, s.tile_k, s.page),
-           "a multiple of both");
-  if (s.scaled() && codegen::bits(s.cache) != 8)
-    refuse(fmt::format("--kv-dtype {} with --dtype {}", to_string(s.cache), to_string(s.type)),
-           "the same, or fp8 with scales");
-}
-
 // cap tanh(x / cap).
 Expr capped(const PagedDecode& s, Expr x) {
   if (s.soft_cap == 0) return x;
@@ -46,20 +28,23 @@ Expr capped(const PagedDecode& s, Expr x) {
 
 // [paged]
 Program paged_decode_program(const PagedDecode& s) {
-  check(s);
+  s.check();
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
   const double scale = 1 / std::sqrt(D), minus_infinity = -INFINITY;
+  const bool windowed = s.window > 0;
+  const double unseen = windowed ? PagedDecode::unseen : minus_infinity;
   const auto tiling = [&](int n, int depth) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, rows, n, depth, 8);
   };
   const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
   Program k("paged_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}), HK = k.size("kv_heads", {.most = 256}),
-            N = k.size("keys", {.most = 1 << 22, .multiple = s.split}),
+            N = k.size("keys",
+                       {.least = windowed ? s.parts() * s.part() : 1, .most = 1 << 22, .multiple = s.split}),
             P = k.size("pages", {.most = 1 << 28});
   // Every sequence is cut into parts of `split` positions, whatever its length and the others are.
-  const Sym split(s.split), R = ceil_div(N, split);
+  const Sym split(s.part()), R = windowed ? Sym(s.parts()) : ceil_div(N, split);
   const std::vector<Sym> queries{S, HK, s.group, D}, cut{S, HK, R, s.group};
   const Tensor O = k.output("o", s.type, queries, by_rows(queries)),
                PO = k.output("parts", Element::f32, {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
@@ -67,7 +52,9 @@ Program paged_decode_program(const PagedDecode& s) {
                PL = k.output("sums", Element::f32, cut, by_rows(cut)),
                Q = k.input("q", s.type, queries, by_rows(queries)),
                K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
-               T = k.input("table", Element::i32, {S, R, s.split / s.page}),
+               T = k.input("table", Element::i32,
+                           windowed ? std::vector<Sym>{S, floor_div(N, Sym(s.page))}
+                                    : std::vector<Sym>{S, R, s.split / s.page}),
                L = k.input("lengths", Element::i32, {S}), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
   std::optional<Tensor> scales, sinks;
@@ -77,48 +64,51 @@ Program paged_decode_program(const PagedDecode& s) {
   if (s.sinks) sinks = k.input("sinks", Element::f32, each_head, by_rows(each_head));
   // The softmax over part r, of the positions in it.
   const auto part_of = [&](const auto& c) {
-    const Sym length = k.value(L, c[0]);
-    const auto within = [&k, split, length, c](Sym i, Expr e, double beyond) {
-      return inside(i, length - split * c[2], e, beyond);
+    const PagedPart of = PagedPart::of(s, N, k.value(L, c[0]));
+    const auto within = [&, of, c](Sym at, Expr x, double otherwise) {
+      return of.if_seen(k, s, c[2], at, x, otherwise);
     };
-    const auto score = [&, within, c](Sym i) {
-      Expr all = k.sum(D, [&](Sym d) {
-        return k(Q, {c[0], c[1], c[3], d}) * k(keys, {c[0], c[2], i, c[1], d});
-      });
+    const auto at = [&, c](const Tensor& t, Sym i, Sym d) {
+      return windowed ? k(t, {c[0], i, c[1], d}) : k(t, {c[0], c[2], i, c[1], d});
+    };
+    const auto over = [&, of, c](Monoid monoid, const std::function<Expr(Sym)>& body) {
+      return of.fold(k, s, monoid, c[2], body);
+    };
+    const auto score = [&, within, at, c](Sym i) {
+      Expr all = k.sum(D, [&](Sym d) { return k(Q, {c[0], c[1], c[3], d}) * at(keys, i, d); });
       if (scales) all = all * k(*scales, {0, 0});
-      return within(i, capped(s, all * scale), minus_infinity);
+      return within(i, capped(s, all * scale), unseen);
     };
-    const Expr most = k.fold(Monoid::max, split, score);
+    const Expr most = over(Monoid::max, score);
     const auto p = [score, most](Sym i) { return exp(score(i) - most); };
-    return std::tuple(within, most, p);
+    const auto value = [&, within, at](Sym i, Sym d) { return within(i, at(values, i, d), 0); };
+    const auto if_any = [=](Expr x) { return windowed ? x : within(Sym(0), x, 0); };
+    return std::tuple(if_any, over, most, p, value);
   };
   k.computes(PM, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    return within(Sym(0), most, 0);
+    const auto [if_any, over, most, p, value] = part_of(c);
+    return if_any(most);
   });
   k.computes(PL, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    return within(Sym(0), k.sum(split, p), 0);
+    const auto [if_any, over, most, p, value] = part_of(c);
+    return if_any(over(Monoid::sum, p));
   });
   k.computes(PO, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    return within(Sym(0),
-                  k.sum(split,
-                        [&, within = within, p = p](Sym i) {
-                          return p(i) * within(i, k(values, {c[0], c[2], i, c[1], c[4]}), 0);
-                        }),
-                  0);
+    const auto [if_any, over, most, p, value] = part_of(c);
+    return if_any(over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[4]); }));
   });
   k.computes(O, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
-    auto [most, all, sum] = of_all.together(k, c, length);
+    auto [most, all, sum] = of_all.together(k, c, windowed ? split * R : length);
     if (scales) sum = sum * k(*scales, {1, 0});
     if (sinks) all = all + exp(k(*sinks, {c[1], c[2], 0}) - most);
     return inside(0, length, sum / all, 0);
   });
 
-  const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1), part = k.workgroups(2, N, s.split),
-            length = k.uniform(L, seq), begin = split * part;
+  const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1),
+            part = k.workgroups(2, windowed ? split * R : N, s.part());
+  const Sym length = k.uniform(L, seq), begin = split * part;
+  const PagedPart here = PagedPart::of(s, N, length);
   // V is transposed on its way to LDS, K goes from memory to where it is multiplied.
   const auto v_tile = transposed_tile(target, s.type, columns, D, threads, 4, pv.b());
   if (!v_tile) throw std::invalid_argument("paged_decode: no place for V in LDS without bank conflicts");
@@ -134,52 +124,59 @@ Program paged_decode_program(const PagedDecode& s) {
     const Fragment m = k.full(minus_infinity, of_row, {rows, 1}),
                    l = k.zeros(Element::f32, of_row, {rows, 1}), o = k.zeros(Element::f32, pv.c(), {rows, D});
     const Fragment scale_k = scales ? scale_of(0) : m;
-    k.loop(min(split, length - begin), columns, {.distance = s.distance, .ring = 1}, [&](Sym t) {
-      const auto tile = [&](const Tensor& of) {
-        return k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
-      };
-      const auto before_end = [&](Sym i, Expr e, double beyond) {
-        return inside(i, length - begin, e, beyond);
-      };
-      // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
-      const Fragment within_v = k.map(
-          {k.load(tile(values), v_tile->loaded, 8)},
-          [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.cache);
-      const Fragment rows_of_v = k.map(
-          v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
-      k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
-      Fragment of_keys = k.load(tile(keys), qk.b(), 8);
-      if (scales)
-        of_keys = k.map(
-            {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
-      const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
-      k.mma(scores, q, of_keys, qk);
-      const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
-        return before_end(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
-                          minus_infinity);
-      });
-      const Fragment most =
-          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-      const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-      const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-      k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
-      k.update(m, {most}, [](const Exprs& v) { return v[1]; });
-    });
+    k.loop(
+        windowed ? split : min(split, length - begin), columns, {.distance = s.distance, .ring = 1},
+        [&](Sym t) {
+          const auto tile = [&](const Tensor& of) {
+            return windowed ? k.tile(of, {1, columns, 1, D},
+                                     {seq, here.tile + Sym(s.part() / columns) * part + t, head, 0})
+                                  .keep({1, 3})
+                            : k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
+          };
+          const auto seen = [&](Sym i, Expr x, double otherwise) {
+            return here.if_seen(k, s, part, here.position(s, part, i), x, otherwise);
+          };
+          // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
+          const Fragment within_v = k.map(
+              {k.load(tile(values), v_tile->loaded, 8)},
+              [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.cache);
+          const Fragment rows_of_v = k.map(
+              v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
+          k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
+          Fragment of_keys = k.load(tile(keys), qk.b(), 8);
+          if (scales)
+            of_keys = k.map(
+                {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
+          const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+          k.mma(scores, q, of_keys, qk);
+          const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
+            return seen(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
+                        unseen);
+          });
+          const Fragment most =
+              k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
+          const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
+          const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
+          k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
+          k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+          k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
+          k.update(m, {most}, [](const Exprs& v) { return v[1]; });
+        });
     k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
-  k.if_less(begin, length, attend, [&] {
+  const auto none = [&] {
     for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(of), 1);
     k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to_part(PO), 4);
-  });
+  };
+  windowed ? attend() : k.if_less(begin, length, attend, none);
   // Who comes last puts the parts together, in their order.
   const Sym number = k.ticket("arrived", part);
   const int of_group = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(s.group))), 256 / D);
   const Layout of_one = rows_tv(of_group, D, 4, threads);
   const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto merge = [&] {
-    const auto [m, l, o] = of_all.together(k, seq, head, 0, of_group, D, of_one, length);
+    const auto [m, l, o] =
+        of_all.together(k, seq, head, 0, of_group, D, of_one, windowed ? split * R : length);
     const Fragment scale_v = scales ? scale_of(1) : m,
                    sink = sinks ? k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}),
                                          without_axis(of_one, 1), 1)

@@ -10,6 +10,11 @@ namespace {
 
 std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
 
+// The first position that a query sees.
+std::int64_t begin_of(const PagedDecode& s, std::int64_t length) {
+  return s.window > 0 ? std::max<std::int64_t>(0, length - s.window) : 0;
+}
+
 // Lengths of none, all and more than all, one, a page and a part, and one beside these; a table that names no page now and then; and nothing but NaN where nobody is to look.
 void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
@@ -27,12 +32,14 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
     const std::int64_t edges[] = {s.keys, 0, s.keys + 9, 1, s.page, s.page - 1, s.split, s.split + 1};
     const std::int64_t length = at(q) < std::size(edges) ? edges[q] : below(s.keys + 1);
     lengths.push_back(static_cast<double>(length));
+    const std::int64_t begin = begin_of(s, std::min(length, s.keys));
     for (std::int64_t n = 0; n < each; ++n) {
-      const std::int64_t page =
-          n * s.page >= length || n % 11 == 5 ? below(2) * (s.pages + 1) - 1 : below(s.pages);
+      const std::int64_t page = n * s.page >= length || (n + 1) * s.page <= begin || n % 11 == 5
+                                    ? below(2) * (s.pages + 1) - 1
+                                    : below(s.pages);
       table.push_back(static_cast<double>(page));
       for (std::int64_t i = 0; i < s.page && n * s.page + i < length && page >= 0 && page < s.pages; ++i)
-        used[at(page * s.page + i)] = true;
+        if (n * s.page + i >= begin) used[at(page * s.page + i)] = true;
     }
   }
   w.set("lengths", lengths), w.set("table", table);
@@ -46,7 +53,7 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
 }
 
 std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Results&) {
-  const auto d = at(s.head_dim), group = at(s.group), page = at(s.page), split = at(s.split),
+  const auto d = at(s.head_dim), group = at(s.group), page = at(s.page), split = at(s.part()),
              keys = at(s.keys);
   const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24 + 8 * s.soft_cap) * u32,
                sum = (static_cast<double>(s.keys) + 64) * u32, of_sum = 4 * score + 2 * sum;
@@ -58,7 +65,13 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
       sums{"sums", {}, {}, "(4 s + 2 (keys + 64) 2^-24) sum p"};
   for (std::size_t q = 0; q < at(s.sequences); ++q)
     for (std::size_t h = 0; h < at(s.kv_heads); ++h) {
-      const std::size_t length = std::min(keys, at(static_cast<std::int64_t>(w.values("lengths")[q])));
+      const std::size_t length = std::min(keys, at(static_cast<std::int64_t>(w.values("lengths")[q]))),
+                        first = at(begin_of(s, static_cast<std::int64_t>(length)));
+      const std::int64_t tile =
+          (static_cast<std::int64_t>(length) + s.tile_k - 1) / s.tile_k * s.tile_k - s.parts() * s.part();
+      const std::size_t start =
+                            s.window > 0 ? at(std::max<std::int64_t>(0, tile)) : 0, // where the parts begin
+          stop = s.window > 0 ? start + at(s.parts()) * split : keys;
       const auto place = [&](std::size_t i) { // of position i in the caches, or nowhere
         const auto number = static_cast<std::int64_t>(w.values("table")[q * keys / page + i / page]);
         if (number < 0 || number >= s.pages) return std::optional<std::size_t>();
@@ -93,9 +106,12 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
         }
         return part;
       };
-      for (std::size_t begin = 0; begin < keys; begin += split)
+      for (std::size_t begin = start; begin < stop; begin += split)
         for (std::size_t g = 0; g < group; ++g) {
-          const Part part = part_of(g, std::min(begin, length), std::min(begin + split, length));
+          Part part = part_of(g, std::clamp(begin, first, length), std::min(begin + split, length));
+          // Of a window's part that has no position seen, all have one score.
+          if (s.window > 0 && part.sum == 0)
+            part.most = PagedDecode::unseen, part.sum = static_cast<double>(split);
           most.value.push_back(part.most), most.bound.push_back(part.sum == 0 ? 0 : score);
           sums.value.push_back(part.sum), sums.bound.push_back(of_sum * part.sum);
           for (std::size_t c = 0; c < d; ++c)
@@ -103,7 +119,7 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
                 parts.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * part.size[c]);
         }
       for (std::size_t g = 0; g < group; ++g) {
-        Part all = part_of(g, 0, length);
+        Part all = part_of(g, first, length);
         if (s.sinks) all.sum += std::exp(w.values("sinks")[h * group + g] - all.most);
         for (std::size_t c = 0; c < d; ++c) {
           const double by = length > 0 ? scale_v / all.sum : 0;
@@ -119,6 +135,25 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
 }
 
 } // namespace
+
+void PagedDecode::check() const {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw std::invalid_argument(fmt::format("paged_decode: {}\n  hint   {}", what, hint));
+  };
+  if (head_dim != 64 && head_dim != 128) refuse(fmt::format("--head-dim {}", head_dim), "64 or 128");
+  if (tile_k != 32 && tile_k != 64) refuse(fmt::format("--tile-k {}", tile_k), "32 or 64");
+  if (page < 1 || (tile_k % page != 0 && page % tile_k != 0))
+    refuse(fmt::format("--page {} with --tile-k {}", page, tile_k),
+           "1, 2, 4, ..: a tile is whole pages, or a part of one");
+  if (!std::isfinite(soft_cap) || soft_cap < 0)
+    refuse(fmt::format("--soft-cap {}", soft_cap), "a positive number, or 0 for none");
+  if (split % std::max(tile_k, page) != 0)
+    refuse(fmt::format("--split {} with --tile-k {} and --page {}", split, tile_k, page),
+           "a multiple of both");
+  if (scaled() && codegen::bits(cache) != 8)
+    refuse(fmt::format("--kv-dtype {} with --dtype {}", to_string(cache), to_string(type)),
+           "the same, or fp8 with scales");
+}
 
 std::unique_ptr<Kernel> paged_decode_kernel() {
   using Read = Reads<PagedDecode>;
@@ -140,6 +175,8 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
              "of the scores: x becomes cap tanh(x / cap); 0 for none"},
             {"sinks", Read::yes(&PagedDecode::sinks), "no",
              "yes: each head has a score more, of no value, in the input `sinks`"},
+            {"window", Read::number(&PagedDecode::window, 0, 1 << 20), "0",
+             "N: a query sees the last N positions of its sequence, what lies before is not read; 0 for all"},
             {"page", Read::number(&PagedDecode::page, 1, 1024), "16", "positions of a page"},
             {"sequences", Read::number(&PagedDecode::sequences, 1, 1 << 16), "3", "queries"},
             {"kv-heads", Read::number(&PagedDecode::kv_heads, 1, 256), "2", "heads of keys and values"},
@@ -162,8 +199,9 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
       .reference = reference,
       .text =
           [](const PagedDecode& s) {
-            return fmt::format("O[{},{},{},{}] = attention to up to {} keys in pages of {}, {}", s.sequences,
-                               s.kv_heads, s.group, s.head_dim, s.keys, s.page, to_string(s.cache));
+            return fmt::format("O[{},{},{},{}] = attention to {} {} keys in pages of {}, {}", s.sequences,
+                               s.kv_heads, s.group, s.head_dim, s.window > 0 ? "the last" : "up to",
+                               s.window > 0 ? s.window : s.keys, s.page, to_string(s.cache));
           },
       // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
       .candidates =

@@ -11,7 +11,7 @@ namespace {
 using codegen::inside;
 using codegen::without_axis;
 
-constexpr int at_once = 4; // parts
+constexpr int most_at_once = 4; // parts
 constexpr double minus_infinity = -INFINITY;
 
 // The same of `parts` tiles, one after the other, along a third axis.
@@ -62,6 +62,9 @@ SoftmaxParts::Said SoftmaxParts::together(Program& k, const std::vector<Sym>& c,
 
 SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, Sym tile, int rows,
                                           int columns, const Layout& tv, Sym length) const {
+  const int at_once = count.constant()
+                          ? static_cast<int>(std::min(Int(most_at_once), *count.constant()).value())
+                          : most_at_once;
   const Layout of_some = with_parts(tv, at_once), weights = without_axis(of_some, 1),
                weight = without_axis(tv, 1);
   const Fragment m = k.full(minus_infinity, weight, {rows, 1, 1}),

@@ -14,7 +14,7 @@ namespace inlay::kernels {
 ///     all = sum over r of exp(m(r) - m) l(r),   value = sum over r of exp(m(r) - m) o(r)
 struct SoftmaxParts {
   Tensor most, sums, values;
-  Sym count{}, split{};
+  Sym count{}, split{}; ///< where the count is a number: 2 or a multiple of 4
   /// The same as expressions, of [sequence, block, row, column]; `length` is where the positions of the sequence end.
   struct Said {
     Expr most, all, value;

@@ -171,6 +171,15 @@ const std::vector<Row> table = {
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},
     {"paged_decode", "--soft-cap 2 --sinks yes", {"--sequences 3 --keys 256"}},
     {"paged_decode",
+     "--window 1",
+     {"--sequences 9 --keys 256", "--sequences 1 --kv-heads 1 --keys 256 --pages 4"}},
+    {"paged_decode",
+     "--window 65 --sinks yes --soft-cap 2 --page 1 --kv-dtype fp8 --head-dim 64 --group 1 --split 32",
+     {"--sequences 9 --keys 160", "--sequences 1 --kv-heads 1 --keys 128 --pages 4"}},
+    {"paged_decode",
+     "--window 600 --page 64 --tile-k 64 --split 128 --dtype f16 --kv-dtype f16",
+     {"--sequences 9 --keys 1152 --pages 99"}},
+    {"paged_decode",
      "--page 1 --kv-dtype fp8 --head-dim 64 --group 1 --distance 2 --tile-k 32 --split 96",
      {"--sequences 8 --keys 192"}},
     {"paged_decode",
@@ -352,6 +361,7 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));
+  CHECK_THAT(said({"paged_decode", "--window", "500"}), Contains("keys = 512") && Contains("640 to"));
   CHECK_THAT(said({"paged_decode", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
   CHECK_THAT(said({"mla_decode", "--heads", "96"}), Contains("--heads 96 with --waves 4"));
   CHECK_THAT(said({"mla_decode", "--page", "48"}), Contains("--page 48") && Contains("32 or 64"));

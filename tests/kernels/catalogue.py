@@ -59,6 +59,10 @@ def rows():
         add(kernel, "--head-dim 64", "--queries 70 --keys 90")
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
+    add("paged_decode", "--window 128 --sinks yes", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
+        lambda s: 64 * 8 * 128 * 2 * 128 * s)
+    add("paged_decode", "--window 4096 --page 64", "--sequences 9 --keys 4608", "--sequences 64 --kv_heads 8 --keys 16384 --pages 16384",
+        lambda s: 64 * 8 * 4096 * 2 * 128 * s)
     for keys in (4096, 2048, 8192):  # K and V of two heads of 128
         for page in (16, 64):
             for cache, size in (("bf16", 2), ("fp8", 1)):

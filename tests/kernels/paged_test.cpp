@@ -290,6 +290,23 @@ void run_window(const Window& w, std::int64_t heads, std::int64_t tokens) {
     }
 }
 
+// The claim that a change of the operations of decode attention breaks.
+std::string refuted_with(const kernels::PagedDecode& asked,
+                         const std::function<bool(Program&, Op&)>& change) {
+  Program p = kernels::paged_decode_program(asked);
+  bool any = false;
+  const std::function<void(std::vector<Op>&)> walk = [&](std::vector<Op>& ops) {
+    for (Op& op : ops) {
+      any = change(p, op) || any;
+      if (auto* l = std::get_if<LoopOp>(&op.what)) walk(l->body);
+      if (auto* b = std::get_if<IfOp>(&op.what)) walk(b->then), walk(b->otherwise);
+    }
+  };
+  walk(p.mutable_body());
+  REQUIRE(any);
+  return refuted(p);
+}
+
 // The claim that a change of some instructions breaks, and what tokens say of it.
 std::pair<std::string, std::string> changed(const Program& p, const std::vector<std::int64_t>& sizes,
                                             const std::function<bool(const Tensor&, Inst&)>& change) {
@@ -464,22 +481,57 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") {
-  using kernels::PagedDecode;
-  const PagedDecode asked{.head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64};
-  const auto with = [&](const std::function<bool(Program&, Op&)>& change) {
-    Program p = kernels::paged_decode_program(asked);
+TEST_CASE("paged decode: a window is proved, and one position, tile or part more or less is refused") {
+  const kernels::PagedDecode asked{
+      .head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64, .window = 70};
+  CHECK(asked.parts() == 2); // 70 positions lie in four tiles
+  CHECK(asked.part() == 64);
+  const Program p = kernels::paged_decode_program(asked);
+  CHECK(refuted(p) == "");
+  const std::vector<std::int64_t> sizes{3, 2, 192, 7}; // sequences, heads, keys, pages
+  for (const std::uint64_t seed : {1, 2}) CHECK(mutate::run_tokens(code_of(p), sizes, seed) == "");
+  // Where the window begins and where it ends, for scores and for values.
+  for (int number = 0; number < 4; ++number)
+    for (const int by : {-1, 1}) {
+      int seen = 0;
+      INFO(number << ", " << by);
+      CHECK(refuted_with(asked, [&](Program& q, Op& op) {
+              auto* m = std::get_if<MapOp>(&op.what);
+              bool here = false;
+              if (!m) return false;
+              m->map = q.expressions().rewrite(m->map, [&](const ExprNode& n) -> std::optional<Expr> {
+                if (n.fn != Fn::number || seen++ != number) return std::nullopt;
+                here = true;
+                return q.number(n.sym + Sym(by));
+              });
+              return here;
+            }) != "");
+    }
+  for (const int trips : {1, 3})
+    CHECK(refuted_with(asked, [&](Program&, Op& op) {
+            auto* l = std::get_if<LoopOp>(&op.what);
+            if (!l || l->tile != 32) return false;
+            l->extent = Sym(32 * trips);
+            return true;
+          }) != "");
+  for (const char* of : {"k", "v"}) { // of the tile after
+    INFO(of);
+    Code code = code_of(p);
     bool any = false;
-    const std::function<void(std::vector<Op>&)> walk = [&](std::vector<Op>& ops) {
-      for (Op& op : ops) {
-        any = change(p, op) || any;
-        if (auto* l = std::get_if<LoopOp>(&op.what)) walk(l->body);
-        if (auto* b = std::get_if<IfOp>(&op.what)) walk(b->then), walk(b->otherwise);
-      }
-    };
-    walk(p.mutable_body());
+    for (CodeRegion& r : code.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list)
+          if (i.kind == InstKind::load && p.tensor(i.access.tensor).name == of)
+            i.access.origin[1] += Sym(1), any = true;
     REQUIRE(any);
-    return refuted(p);
+    CHECK(refuted(code) != "");
+  }
+}
+
+TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") {
+  const kernels::PagedDecode asked{.head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64};
+  const auto with = [&](const std::function<bool(Program&, Op&)>& change) {
+    return refuted_with(asked, change);
   };
   // Masks of scores, of values and of parts left out, one after the other; each constant of a map once.
   int masks = 0, constants = 0;

@@ -65,6 +65,7 @@
   kernel(all_reduce) \
   kernel(all_reduce_rmsnorm) \
   kernel(reduce_scatter) \
+  kernel(all_gather) \
   group("Movement") \
   kernel(transpose) \
   kernel(swap_axes) \

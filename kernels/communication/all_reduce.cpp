@@ -1,34 +1,29 @@
 // Sums over devices, each of which reads what it needs of all of them: one-shot all-reduce and reduce-scatter, all elements in the order of
-// the devices, so that all devices have the same bits, in every launch.
-#include "../page.h"
+// the devices, so that all devices have the same bits, in every launch; and all-gather, the parts beside one another.
+#include "between_devices.h"
 
 #include <fmt/format.h>
+#include <numeric>
 
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
-  int devices = 4, vectors = 2, vector = 0, rank = 0;
-  std::int64_t n = 4096;
-};
-
 constexpr int threads = 256;
 
-void check(const Asked& s) {
+void check(const BetweenDevices& s) {
   if ((s.vector & (s.vector - 1)) != 0 || s.vector > 128 / codegen::bits(s.type))
     throw std::invalid_argument(
         fmt::format("--vector {}\n  hint   1, 2, 4, of 16 bits also 8; 0 for 16 bytes", s.vector));
 }
 
+} // namespace
+
 // [all_reduce]
-Program program(const Asked& s, bool scatters) {
+Program reduce_program(const BetweenDevices& s, bool scatters) {
   check(s);
   Program k(scatters ? "reduce_scatter" : "all_reduce", Target::named(s.arch), threads);
-  const int v = s.vector > 0 ? s.vector : 128 / codegen::bits(s.type), tile = threads * v * s.vectors;
-  const Sym N = k.size("n", {.most = (std::int64_t{1} << 28) / s.devices / v * v, .multiple = v}),
-            rank = k.devices(s.devices);
+  const int v = s.width(), tile = threads * v * s.vectors;
+  const Sym N = k.size("n", {.most = s.most(), .multiple = v}), rank = k.devices(s.devices);
   const Tensor Y = k.output("y", s.type, {N});
   const std::vector<Tensor> X = scatters ? k.peers("x", s.type, {s.devices, N}) : k.peers("x", s.type, {N});
   const auto sum = [](const Exprs& x) { return std::accumulate(x.begin() + 1, x.end(), x[0]); };
@@ -50,65 +45,31 @@ Program program(const Asked& s, bool scatters) {
 }
 // [all_reduce end]
 
-// Of what each device brings, in the order of the devices; rounded to f32 after each addition, and once to the result.
-std::vector<Judged> reference(const Asked& s, const Workload& w, bool scatters) {
-  Judged y{"y", {}, {}, "devices 2^-24 sum |x| + u |y|"};
-  const auto n = static_cast<std::size_t>(s.n), from = scatters ? static_cast<std::size_t>(s.rank) * n : 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0, size = 0;
-    for (int d = 0; d < s.devices; ++d) {
-      const double x = w.values("x_" + std::to_string(d))[from + i];
-      sum += x, size += std::abs(x);
-    }
-    y.value.push_back(sum);
-    y.bound.push_back(s.devices * u32 * size + rounding(s.type, sum));
-  }
-  return {y};
+// [all_gather]
+Program gather_program(const BetweenDevices& s) {
+  check(s);
+  Program k("all_gather", Target::named(s.arch), threads);
+  const int v = s.width(), tile = threads * v * s.vectors;
+  const Sym N = k.size("n", {.most = s.most(), .multiple = v});
+  k.devices(s.devices);
+  const Tensor Y = k.output("y", s.type, {s.devices, N});
+  const std::vector<Tensor> X = k.peers("x", s.type, {N});
+  k.computes(Y, [&](const auto& c) { // of device c[0]
+    Expr x = k(X[0], {c[1]});
+    for (int d = 1; d < s.devices; ++d)
+      x = select(k.number(c[0]), k.constant(d), k(X[static_cast<std::size_t>(d)], {c[1]}), x);
+    return x;
+  });
+  const Sym part = k.workgroups(0, N, tile);
+  const Layout tv = codegen::line_tv(tile, v, threads);
+  k.meet("signals"); // their parts are there
+  std::vector<Fragment> x;
+  for (const Tensor& t : X) x.push_back(k.load(k.tile(t, {tile}, {part}), tv, v));
+  for (int d = 0; d < s.devices; ++d)
+    k.store(x[static_cast<std::size_t>(d)], k.tile(Y, {1, tile}, {d, part}).keep({1}), v);
+  k.meet("signals"); // nobody reads mine any more
+  return k;
 }
-
-std::unique_ptr<Kernel> kernel(bool scatters) {
-  using Read = Reads<Asked>;
-  return page_of(Page<Asked>{
-      .summary = scatters
-                     ? "Y of device r = sum over devices d of X_d[r,N]: each device has its part of the sum"
-                     : "Y[N] = sum of X_d[N] over devices d, the same bits on all of them (one-shot)",
-      .options =
-          {scatters ? "reduce_scatter" : "all_reduce",
-           {arch_option<Asked>(),
-            {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of X and Y"},
-            {"devices", Read::number(&Asked::devices, 2, 8), "4", "devices; fixed when the kernel is built"},
-            {"n", Read::number(&Asked::n, 1, 1 << 25), "4096",
-             scatters ? "elements of a part; X has as many parts as there are devices" : "elements"},
-            {"vectors", Read::number(&Asked::vectors, 1, 8), "2",
-             "vectors that a work-item loads from each device"},
-            {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-             "elements that one instruction moves: 1 takes any number, 0 is 16 bytes", "0"}}},
-      .program = [=](const Asked& s) { return program(s, scatters); },
-      .sizes =
-          [](const Asked& s) {
-            return std::vector<std::int64_t>{s.n, 0};
-          },
-      .size_names = {"n"},
-      .reference = [=](const Asked& s, const Workload& w,
-                       const Results&) { return reference(s, w, scatters); },
-      .text =
-          [=](const Asked& s) {
-            return scatters ? fmt::format("Y of device r = sum of X_d[r,{0}] over {1} devices, {2}", s.n,
-                                          s.devices, to_string(s.type))
-                            : fmt::format("Y[{0}] = sum of X_d[{0}] over {1} devices, {2}", s.n, s.devices,
-                                          to_string(s.type));
-          },
-      .candidates =
-          [](const Asked& s, const Flags& fixed) {
-            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.n}))}}, fixed);
-          },
-      .bound = [](const Asked&) { return 1.0; },
-      .on_device = [](Asked& s, int rank) { s.rank = rank; }});
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> all_reduce_kernel() { return kernel(false); }
-std::unique_ptr<Kernel> reduce_scatter_kernel() { return kernel(true); }
+// [all_gather end]
 
 } // namespace inlay::kernels

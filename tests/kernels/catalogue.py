@@ -109,7 +109,7 @@ def rows():
     add("vector_add", "", "--n 1001", "--n 67108864", lambda s: 67108864 * 12, types=(None,))
     add("dropout", "", "--n 1000", "--n 67108864", lambda s: 67108864 * 2 * s, types=all_types)
     add("cumsum", small="--n 48 --m 520", types=all_types)
-    for kernel in ("all_reduce", "reduce_scatter"):
+    for kernel in ("all_reduce", "reduce_scatter", "all_gather"):
         for devices in (2, 4, 8):
             add(kernel, f"--devices {devices}", "--n 10008", types=("bf16", "f32") if devices == 4 else ("bf16",))
         if kernel == "all_reduce":

@@ -1,5 +1,6 @@
 // Several devices: sums of what peers hold, on the emulator, against a plain loop; and what refuses a program, code or machine code in
 // which the devices do not meet as they have to.
+#include "../../kernels/communication/between_devices.h"
 #include "../mutate/tokens.h"
 #include "specified.h"
 
@@ -361,6 +362,28 @@ TEST_CASE("devices: code of which one place is changed is refused, and tokens se
     Code code = code_of(p);
     change(code);
     CHECK_THAT(refuted(code), Contains(known));
+  }
+}
+
+TEST_CASE("all_gather: every device's part in its own place, and nothing next to it") {
+  const Program p = kernels::gather_program({.type = Element::f32, .devices = 3, .vectors = 1, .vector = 1});
+  CHECK(refuted(p) == "");
+  CHECK(mutate::run_tokens(code_of(p), {300, 1}, 1) == "");
+  for (int number = 0; number < 3; ++number)
+    for (const std::size_t axis : {0, 1}) { // the place of another device, and another tile
+      INFO("store " << number << ", axis " << axis);
+      Code code = code_of(p);
+      const auto [list, at] = find(code, InstKind::store, number);
+      Sym& origin = (*list)[at].access.origin[axis];
+      origin = axis == 0 ? floor_mod(origin + 1, Sym(3)) : origin + 1;
+      CHECK(refuted(code) != "");
+    }
+  for (int number = 0; number < 3; ++number) { // what another device has
+    Code code = code_of(p);
+    const auto [list, at] = find(code, InstKind::load, number);
+    const auto [others, other] = find(code, InstKind::load, (number + 1) % 3);
+    (*list)[at].access.tensor = (*others)[other].access.tensor;
+    CHECK(refuted(code) != "");
   }
 }
 

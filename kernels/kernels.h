@@ -54,6 +54,7 @@
   kernel(dropout) \
   group("Convolution") \
   kernel(conv2d) \
+  kernel(conv3d) \
   kernel(causal_conv1d) \
   group("Quantisation") \
   kernel(quantise) \

@@ -136,6 +136,13 @@ const std::vector<Row> table = {
     {"conv2d",
      "--dtype f16 --out f32 --r 2 --s 5 --stride 3 --dilation 2 --pad 4 --tile 128x64",
      {"--n 2 --h 11 --w 6 --c 64 --k 72"}},
+    {"conv3d", "--c 8", {"--n 1 --d 1 --h 1 --w 1 --k 4", "--n 2 --d 5 --h 3 --w 4 --k 36"}},
+    {"conv3d",
+     "--c 40 --stride 2 --stride-d 3 --dilation 2 --pad 2 --pad-d 0 --t 2 --r 1 --s 4",
+     {"--n 3 --d 9 --h 9 --w 7 --k 68"}},
+    {"conv3d",
+     "--dilation-d 2 --pad-d 2 --tile 128x64 --dtype f16 --out f32",
+     {"--n 1 --d 4 --h 5 --w 9 --k 4"}},
     {"conv2d", "--tile 32x32 --c 8", {"--n 1 --h 5 --w 9 --k 4"}},
     {"scatter_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
     {"scatter_rows",
@@ -361,6 +368,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("window = 64 with tile_q = 128") && Contains("no more than the window"));
   CHECK_THAT(said({"flash_attention", "--window", "9", "--keys", "200"}),
              Contains("a window of at least 32 keys"));
+  CHECK_THAT(said({"conv3d", "--t", "9"}), Contains("conv3d: 9 taps, 1 apart, do not fit into --d 6"));
+  CHECK_THAT(said({"conv2d", "--r", "15", "--pad", "0"}), Contains("do not fit into --h 14 with 0"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));

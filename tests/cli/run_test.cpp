@@ -1153,6 +1153,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"pad", "movement"},
                                                    {"concat", "movement"},
                                                    {"conv2d", "convolution"},
+                                                   {"conv3d", "convolution"},
                                                    {"causal_conv1d", "convolution"},
                                                    {"all_reduce", "communication"},
                                                    {"all_reduce_rmsnorm", "communication"},

@@ -123,6 +123,7 @@ def rows():
     add("causal_conv1d", "", "--t 37 --d 520", "--b 8 --t 4096 --d 4096", lambda s: 8 * 4096 * 4096 * 2 * s, types=all_types)
     for side, c, tile in ((56, 64, "64x64"), (28, 256, "128x128")):
         add("conv2d", f"--c {c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=both)
+    add("conv3d", "--c 64", "--n 3 --d 4 --h 5 --w 7 --k 36", "--n 1 --d 16 --h 28 --w 28 --o 16 --p 28 --q 28 --pixels 12544 --k 64", types=both)
     add("scatter_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 32768 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
     add("scatter_add", "--n 8192", "--tokens 9 --rows 11", "", None, types=all_types)
     return out

@@ -1,5 +1,6 @@
 // Windows: shifts, halos, strides, dilation and the taps of a convolution, right on the emulator against loops of the specification's
 // definition; what looks elsewhere than it says is refused.
+#include "../../kernels/convolution/convolution.h"
 #include "specified.h"
 
 #include <inlay/kernels/artifact.h>
@@ -157,4 +158,25 @@ TEST_CASE("window: what is none is refused", "[error]") {
   const Tensor w = k.window("w", X, {{N, {{N, 0}}}}, {-1, 0});
   const Fragment f = k.load(k.tile(w, {64}, {0}), line_tv(64, 1, 64), 1);
   CHECK_THROWS_WITH(k.store(f, k.tile(w, {64}, {0}), 1), Contains("w is a window, and is read only"));
+}
+
+TEST_CASE("conv3d: pixels of volumes and taps of their filters, and nothing next to them") {
+  kernels::Convolution asked{.volume = true, .c = 32, .tile_m = 32, .tile_n = 32};
+  asked.stride_d = 2;
+  const Program p = kernels::convolution_program(asked);
+  CHECK(refuted(p) == "");
+  for (const char* of : {"taps", "filters"})
+    for (const std::size_t axis : {0, 1})
+      for (const int by : {1, 64}) {
+        INFO(of << ", axis " << axis << ", " << by);
+        Code code = specified::code_of(p);
+        bool any = false;
+        for (CodeRegion& r : code.regions)
+          for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+            for (Inst& i : *list)
+              if (i.kind == InstKind::load && p.tensor(i.access.tensor).name == of)
+                i.access.origin[axis] += Sym(by), any = true;
+        REQUIRE(any);
+        CHECK(refuted(code) != "");
+      }
 }

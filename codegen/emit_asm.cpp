@@ -439,10 +439,11 @@ private:
         return "";
       }
       const BlockAddress a = how_.address(i, residue);
-      static const char* const widths[] = {"", "dword", "dwordx2", "dwordx3", "dwordx4"};
-      return std::string("buffer_load_") + widths[dwords(register_of(code_, i.def.id))] + " " +
-             vector(i.def, residue) + ", " + a.vector + ", " + a.descriptor + ", " + a.scalar + " offen" +
-             (a.immediate ? " offset:" + std::to_string(a.immediate) : "");
+      const Register& to = register_of(code_, i.def.id);
+      const Atom& load =
+          Atom::load(code_.program->target(), Addressing::descriptor, to.count * bits(to.element));
+      return load.name + " " + vector(i.def, residue) + ", " + a.vector + ", " + a.descriptor + ", " +
+             a.scalar + " offen" + (a.immediate ? " offset:" + std::to_string(a.immediate) : "");
     }
     case InstKind::lds_read:
     case InstKind::lds_write: {

@@ -21,14 +21,15 @@ struct Asked : GemmSpec {
   Same same = Same::any;
 };
 using Read = Reads<Asked>;
+using Added = GemmSpec::Added;
 
 constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has the real limits
 
 /// The type of C that is meant where none is named.
 Element usual_result(const Asked& asked) {
-  return asked.in == Element::i8 && !asked.scales ? Element::i32
-         : codegen::bits(asked.in) <= 8           ? Element::bf16
-                                                  : asked.in;
+  return asked.in == Element::i8 && !asked.weighted() ? Element::i32
+         : codegen::bits(asked.in) <= 8               ? Element::bf16
+                                                      : asked.in;
 }
 
 Read tile() {
@@ -99,7 +100,16 @@ Face<Asked> face(bool pre) {
         "", "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
        {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
         "with scales, i8 gives f32, f16 or bf16"},
-       {"bias", Read::yes(&Asked::bias), "no", "with scales: plus bias[n], f32"},
+       {"bias", Read::yes(&Asked::bias), "no", "plus bias[n], f32"},
+       {"alpha", Read::yes(&Asked::alpha), "no", "times alpha, f32: one number in memory", "",
+        "with alpha, beta or a bias, i8 gives f32, f16 or bf16"},
+       {"beta",
+        Read::one_of(&Asked::added,
+                     {{"no", Added::none}, {"yes", Added::apart}, {"in-place", Added::in_place}}),
+        "no", "plus beta C: D = alpha A B^T + beta C, C like D, beta f32; or what D holds", "",
+        "yes: C is a matrix of its own, and the result is named D\n"
+        "in-place: C is what D holds before the launch; with --beta yes they may not share memory\n"
+        "Where beta is 0, nothing of C reaches D, NaN neither"},
        {"out",
         Read::parsed(&Asked::out, "f32, f16, bf16, i32",
                      [](const Asked& asked, const std::string& text) {

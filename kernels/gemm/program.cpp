@@ -80,6 +80,20 @@ const Atom& product(const GemmSpec& s, const Target& target) {
              : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
 }
 
+/// What becomes of a sum, in the specification and in the kernel: x is the sum, and of these what there is: sa, sb, alpha, beta, C, bias.
+/// Where beta is 0, C counts nothing, even NaN (BLAS's rule); a beta that is NaN is no 0.
+codegen::Expr finished(const GemmSpec& s, Program& k, const std::vector<codegen::Expr>& x) {
+  codegen::Expr y = x[0];
+  std::size_t next = 1;
+  if (s.scales) y = y * (x[1] * x[2]), next = 3;
+  if (s.alpha) y = y * x[next++];
+  if (s.adds_c()) {
+    const codegen::Expr beta = x[next], c = x[next + 1];
+    y = select(k.constant(0), max(beta, beta * -1.0), y, y + beta * c), next += 2;
+  }
+  return s.bias ? y + x[next] : y;
+}
+
 /// Columns of C in the order in which a wave's products have them, so that a lane's results are 8 adjacent columns: 16 bytes of
 /// a 16-bit C. The instruction gives a lane 4 of them at a time; those of the next block of 16 columns, or of the next 8, are
 /// made its neighbours by taking B's rows in another order. Nothing when C is wider, or a wave has a single block.
@@ -144,9 +158,9 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
 /// scales of other columns are exchanged with them; and not of a number of elements that is no power of two, which would go through LDS (codegen/lane_exchange.cpp), and
 /// there the stages are.
 bool exchanges_columns(const GemmSpec& s, const Target& target, const MmaTiling& mma) {
-  return target.swaps_lanes && std::has_single_bit(static_cast<unsigned>(s.tile_m * s.tile_n)) && !s.scales &&
-         bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 && (is_mx(s) || s.waves_n == 1) &&
-         !s.adds();
+  return target.swaps_lanes && std::has_single_bit(static_cast<unsigned>(s.tile_m * s.tile_n)) &&
+         !s.weighted() && bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 &&
+         (is_mx(s) || s.waves_n == 1) && !s.adds();
 }
 
 /// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
@@ -218,17 +232,21 @@ void check(const GemmSpec& s, const Target& target) {
                        codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
   if (is_mx(s) && (s.scales || s.bias))
     refuse(s.scales ? "scales" : "bias", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
+  if (s.adds_c() && s.adds())
+    refuse("beta", s.added == GemmSpec::Added::in_place ? "in-place" : "yes",
+           s.workers > 0 ? "without stream-k-workgroups: beta C would be added once a share"
+                         : "split-k-fixup yes: beta C would be added once a part");
   if (is_mx(s) && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
-  if (whole && !s.scales ? s.out != Element::i32
-                         : s.out != Element::f32 && s.out != s.in &&
-                               !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
+  if (whole && !s.weighted() ? s.out != Element::i32
+                             : s.out != Element::f32 && s.out != s.in &&
+                                   !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
     refuse("out", to_string(s.out),
-           whole && !s.scales
-               ? std::string("i32: sums of products of i8 are exact; with scales f32, f16 or bf16")
+           whole && !s.weighted()
+               ? std::string("i32: sums of products of i8 are exact; with scales, bias, alpha "
+                             "or beta f32, f16 or bf16")
            : narrow || whole ? std::string("f32, f16 or bf16")
                              : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
-  if (s.bias && !s.scales) refuse("bias", "yes", "with scales");
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
   if (s.gather && (s.split == 0 || whole))
@@ -289,9 +307,12 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
                        accumulators));
-  else if (s.scales && accumulators > 128)
+  else if ((s.scales || s.bias || s.adds_c()) && accumulators > 128)
     refuse(
-        "scales", "yes",
+        s.scales     ? "scales"
+        : s.adds_c() ? "beta"
+                     : "bias",
+        "yes",
         fmt::format("at most 128 accumulators a lane, here {}: more waves or a smaller tile", accumulators));
 }
 
@@ -337,17 +358,17 @@ Program gemm_program(const GemmSpec& s) {
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
   // Blocks of 32 rows are counted in 32 bits.
   const std::int64_t most_rows = mx ? std::int64_t{1} << 30 : INT32_MAX;
+  const int multiple_n = std::lcm(s.multiple_n, pre ? 16 : s.gather ? 4 : pairs ? 2 : 1);
   const Sym M = k.size("m", {.most = most_rows}),
-            N = k.size("n", {.most = longest_columns(s),
-                             .multiple = std::lcm(s.multiple_n, pre        ? 16
-                                                                : s.gather ? 4
-                                                                : pairs    ? 2
-                                                                           : 1)}),
+            N = k.size("n", {.most = longest_columns(s), .multiple = multiple_n}),
             K = k.size("k", {.most = longest_k(s),
                              .multiple = mx    ? 256
                                          : pre ? 4 * v
                                                : v});
-  const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
+  const bool in_place = s.added == GemmSpec::Added::in_place;
+  const std::string result = s.adds_c() ? "d" : "c";
+  const Tensor C = in_place ? k.inout(result, s.out, {M, N}) : k.output(result, s.out, {M, N}),
+               A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
   std::optional<Tensor> SA, SB, bias;
   // One scale for 32 elements of K, in whole blocks of 32 rows.
@@ -358,6 +379,12 @@ Program gemm_program(const GemmSpec& s) {
   if (mx) SA = block_scales("sa", M), SB = block_scales("sb", N);
   if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
   if (s.bias) bias = k.input("bias", Element::f32, {1, N});
+  std::optional<Tensor> alpha, beta, added;
+  if (s.alpha) alpha = k.input("alpha", Element::f32, {1, 1});
+  if (s.adds_c()) {
+    beta = k.input("beta", Element::f32, {1, 1});
+    added = in_place ? C : k.input("c", s.out, {M, N});
+  }
   const auto product_of = [&](Sym m, Sym n, Sym i) {
     const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row) {
       return mx ? k(of, {row, i}) * k(*scale, {row, floor_div(i, 32)}) : k(of, {row, i});
@@ -376,13 +403,17 @@ Program gemm_program(const GemmSpec& s) {
     });
   }
   k.computes(C, [&](const auto& c) {
-    auto sum = s.gather ? k.sum(parts,
-                                [&](Sym part) {
-                                  return k(*P, {c[0], c[1], part});
-                                })
-                        : k.sum(K, [&](Sym i) { return product_of(c[0], c[1], i); });
-    if (s.scales) sum = sum * (k(*SA, {c[0], Sym(0)}) * k(*SB, {Sym(0), c[1]}));
-    return s.bias ? sum + k(*bias, {Sym(0), c[1]}) : sum;
+    const auto sum = s.gather ? k.sum(parts,
+                                      [&](Sym part) {
+                                        return k(*P, {c[0], c[1], part});
+                                      })
+                              : k.sum(K, [&](Sym i) { return product_of(c[0], c[1], i); });
+    std::vector<codegen::Expr> of = {sum};
+    if (s.scales) of.push_back(k(*SA, {c[0], Sym(0)})), of.push_back(k(*SB, {Sym(0), c[1]}));
+    if (s.alpha) of.push_back(k(*alpha, {Sym(0), Sym(0)}));
+    if (s.adds_c()) of.push_back(k(*beta, {Sym(0), Sym(0)})), of.push_back(k(*added, {c[0], c[1]}));
+    if (s.bias) of.push_back(k(*bias, {Sym(0), c[1]}));
+    return finished(s, k, of);
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
@@ -471,30 +502,39 @@ Program gemm_program(const GemmSpec& s) {
                    sb = operand(lds_sb, tile_of_sb, mma.b_scales(), 4);
     k.mma(acc, of_a, sa, of_b, sb, mma);
   });
-  const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
+  const auto of_tile = [&](const Tensor& matrix) {
+    return in_order(in_rows(k.tile(matrix, {s.tile_m, s.tile_n}, {bm, bn})), 1);
+  };
+  const codegen::View tile_of_c = of_tile(C);
   const bool swaps = !columns && exchanges_columns(s, target, mma);
   const auto put = [&](const Fragment& sum) {
     if (s.adds()) return k.add(sum, tile_of_c);
     k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c, columns || swaps ? 8 : 4);
   };
   const auto finish = [&](const Fragment& sum) {
-    if (!s.scales && !columns && !swaps) return put(sum);
+    if (!s.weighted() && !columns && !swaps) return put(sum);
     std::vector<Fragment> of = {sum};
-    if (s.scales) {
-      const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
+    const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0),
+                 all = results(s, mma, columns.has_value());
+    const auto of_columns = [&](const Tensor& from) {
       const int at_once = pre ? 4 : 1; // N is a multiple of 16 then
+      return k.load(in_order(k.tile(from, {1, s.tile_n}, {0, bn}), 1), column, at_once);
+    };
+    const auto number = [&](const Tensor& from) {
+      return k.load(k.tile(from, {1, 1}, {0, 0}), codegen::without_axis(row, 0), 1);
+    };
+    if (s.scales) {
       of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
-      of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, at_once));
-      if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, at_once));
+      of.push_back(of_columns(*SB));
     }
+    if (s.alpha) of.push_back(number(*alpha));
+    if (s.adds_c()) {
+      of.push_back(number(*beta));
+      of.push_back(k.load(of_tile(*added), all, std::gcd(multiple_n, columns ? 8 : 4)));
+    }
+    if (s.bias) of.push_back(of_columns(*bias));
     put(k.map(
-        results(s, mma, columns.has_value()), of,
-        [](const auto& x) {
-          if (x.size() == 1) return x[0];
-          const auto scaled = x[0] * (x[1] * x[2]);
-          return x.size() == 4 ? scaled + x[3] : scaled;
-        },
-        s.out));
+        all, of, [&](const auto& x) { return finished(s, k, x); }, s.out));
   };
   if (!s.gather) {
     finish(acc);

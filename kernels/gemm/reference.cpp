@@ -74,7 +74,14 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
-  problem.buffers = {{"C", spec.adds() ? Bytes(c_bytes) : poison(c_bytes), true},
+  const Matrix added = spec.adds_c() ? random_matrix(m, n, spec.out, seed + 5) : Matrix();
+  const bool in_place = spec.added == GemmSpec::Added::in_place;
+  const Bytes c = to_bytes(added, spec.out);
+  problem.buffers = {{spec.adds_c() ? "D" : "C",
+                      in_place      ? c
+                      : spec.adds() ? Bytes(c_bytes)
+                                    : poison(c_bytes),
+                      true},
                      {"A", a, false},
                      {"B", spec.preshuffled_b ? preshuffle(b, n, k, spec.in) : b, false}};
   // Scales of rows and columns and a bias, as vectors.
@@ -95,6 +102,14 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     problem.buffers.push_back({"SB", block_b.shuffled, false});
   }
   if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
+  // Away from 0, and from what a kernel without them would take.
+  std::mt19937_64 random(seed + 6);
+  const double alpha = spec.alpha ? static_cast<float>(1.5 + uniform(random) / 4) : 1,
+               beta = spec.adds_c() ? static_cast<float>(-0.5 + uniform(random) / 4) : 0;
+  const auto number = [](double value) { return to_bytes(Matrix::Constant(1, 1, value), Element::f32); };
+  if (spec.alpha) problem.buffers.push_back({"alpha", number(alpha), false});
+  if (spec.adds_c()) problem.buffers.push_back({"beta", number(beta), false});
+  if (spec.adds_c() && !in_place) problem.buffers.push_back({"C", c, false});
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
     problem.buffers.push_back(
@@ -102,19 +117,27 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     problem.buffers.push_back({"arrived", Bytes(4 * up(m, spec.tile_m) * up(n, spec.tile_n)), false});
   }
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  problem.text = fmt::format("C[{0},{1}] = {5}A[{0},{2}] x B[{1},{2}]^T{6}, {3} x {3} -> {4}", m, n, k,
-                             to_string(spec.in), to_string(spec.out),
-                             spec.scales                ? "sa sb "
-                             : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] "
-                                                        : "",
-                             spec.bias ? " + bias" : "");
+  problem.text =
+      fmt::format("{7}[{0},{1}] = {8}{5}A[{0},{2}] x B[{1},{2}]^T{9}{6}, {3} x {3} -> {4}", m, n, k,
+                  to_string(spec.in), to_string(spec.out),
+                  spec.scales                ? "sa sb "
+                  : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] "
+                                             : "",
+                  spec.bias ? " + bias" : "", spec.adds_c() ? "D" : "C", spec.alpha ? "alpha " : "",
+                  in_place        ? " + beta D"
+                  : spec.adds_c() ? " + beta C"
+                                  : "");
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
   // Parts that are added: in 16 bits each is rounded, and so is each sum; in 32 bits the sums of scaled integers are.
   const double cuts = spec.adds() ? std::ceil(double(k) / (spec.workers > 0 ? spec.tile_k : spec.split)) : 0,
                parts = codegen::bits(spec.out) == 16 ? 2 * cuts : 0,
-               sums = codegen::is_integer(spec.in) && spec.scales ? cuts : 0;
-  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, scaled = spec.scales,
-                   m, n, k, parts, sums, in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
+               sums = codegen::is_integer(spec.in) && spec.weighted() ? cuts : 0;
+  // Roundings to f32 behind a sum: as f32, two products of scales, their sum with the bias; with alpha, one more, and with C three.
+  const double operations = !spec.weighted() ? 0 : spec.adds_c() ? 8 : spec.alpha ? 5 : 4;
+  sa *= alpha;
+  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, added, beta,
+                   operations, m, n, k, parts, sums, in = spec.in,
+                   out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == Element::f16 ? std::max(parts, 1.0) * std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
@@ -131,27 +154,29 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         block_b.apply(right, j);
         const Matrix scale = sa.middleRows(i, rows) * sb.middleRows(j, columns).transpose(),
                      sum = left * right.transpose(),
-                     added = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose();
-        const Matrix reference = sum.cwiseProduct(scale) + added;
-        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes after them, at most four
-        // roundings (to f32, two products, a sum).
+                     of_bias = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose(),
+                     of_c = added.size() > 0 ? Matrix(beta * added.block(i, j, rows, columns))
+                                             : Matrix(Matrix::Zero(rows, columns));
+        const Matrix reference = sum.cwiseProduct(scale) + of_bias + of_c;
+        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes after them.
         const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
-                     behind = scaled ? 4 * std::ldexp(1, -24) : 0;
+                     behind = operations * std::ldexp(1, -24);
         const Matrix bound =
             ((2.0 * static_cast<double>(k) * rounding + sums * std::ldexp(1, -24) +
               (parts > 0 ? parts * unit_roundoff(out) : 0)) *
                  (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
-             behind * (sum.cwiseProduct(scale).cwiseAbs() + added.cwiseAbs()) +
+             behind * (sum.cwiseProduct(scale).cwiseAbs() + of_bias.cwiseAbs() + of_c.cwiseAbs()) +
              (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs())
                 .array() +
             subnormal;
-        const Check part =
-            compare(result.middleCols(j, columns), reference, bound,
-                    codegen::is_integer(out) ? "0"
-                    : parts > 0              ? "(2 K 2^-24 + 2 parts u) |s| sum |a b| + 2^-22 |s sum| + u |c|"
-                    : scaled                 ? "|s| 2 K 2^-24 sum |a b| + 2^-22 (|s sum| + |bias|) + u |c|"
-                                             : "2 K 2^-24 sum |a b| + u |c|",
-                    i, j);
+        const Check part = compare(
+            result.middleCols(j, columns), reference, bound,
+            codegen::is_integer(out) ? "0"
+            : parts > 0              ? "(2 K 2^-24 + 2 parts u) |s| sum |a b| + 2^-22 |s sum| + u |c|"
+            : added.size() > 0       ? "|s| 2 K 2^-24 sum |a b| + 2^-21 (|s sum| + |bias| + |beta c|) + u |d|"
+            : operations > 0         ? "|s| 2 K 2^-24 sum |a b| + 2^-22 (|s sum| + |bias|) + u |c|"
+                                     : "2 K 2^-24 sum |a b| + u |c|",
+            i, j);
         check.bound = part.bound;
         check = both(check, part);
       }

@@ -116,6 +116,17 @@ std::vector<Subject> subjects() {
     out.push_back(
         {"gemm in parts of f16", kernels::gemm_program(spec), {{33, 30, 24}, {20, 32, 168}, {7, 32, 72}}});
   }
+  for (const bool in_place : {false, true}) { // D = alpha A B^T + beta C
+    kernels::GemmSpec spec;
+    spec.tile_m = 32, spec.tile_n = 32, spec.tile_k = 32;
+    spec.waves_m = 2, spec.waves_n = 1;
+    spec.out = Element::f32;
+    spec.alpha = true, spec.bias = !in_place;
+    spec.added = in_place ? kernels::GemmSpec::Added::in_place : kernels::GemmSpec::Added::apart;
+    out.push_back({in_place ? "gemm, beta D" : "gemm, beta C",
+                   kernels::gemm_program(spec),
+                   {{33, 30, 24}, {20, 32, 104}, {7, 31, 40}}});
+  }
   { // Tiles in another order, and columns in the order of 16-byte stores.
     kernels::GemmSpec spec;
     spec.tile_m = 32, spec.tile_n = 64, spec.tile_k = 32;

@@ -4,6 +4,9 @@
 ///
 ///     C[m,n] = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]
 ///
+/// With `alpha` and `added` it is what BLAS has, D = alpha A B^T + beta C. Both are f32 in memory, where BLAS's device pointer mode has
+/// them; of beta = 0 nothing of C reaches D, NaN neither.
+///
 /// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
 /// built, and is the specification:
 ///
@@ -47,8 +50,13 @@ struct GemmSpec {
   Direct direct = Direct::none;
   int stages =
       0; ///< of tiles in LDS, 2 to 4; 0: two, with transfers what memory's latency asks for and LDS has room for
-  /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); and + bias[n], f32.
+  /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); with `bias` + bias[n], f32.
   bool scales = false, bias = false;
+  bool alpha = false; ///< times alpha, before the bias
+  /// Plus beta times a matrix of M rows and N columns, of the type of the result, before the bias: another one, C, the result being D;
+  /// or what D held before the launch.
+  enum class Added : std::uint8_t { none, apart, in_place };
+  Added added = Added::none;
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;
@@ -74,7 +82,11 @@ struct GemmSpec {
 
   [[nodiscard]] bool adds() const {
     return (split > 0 && !gather) || workers > 0;
-  }                                                                   ///< to C, parts of its sums
+  } ///< to C, parts of its sums
+  [[nodiscard]] bool adds_c() const { return added != Added::none; }
+  [[nodiscard]] bool weighted() const {
+    return scales || bias || alpha || adds_c();
+  }                                                                   ///< sums, before they are stored
   [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
   /// Whether the scales of 32 k of a tile's rows go there, too: with transfers, 32 rows a wave at a time, if several waves want them.
@@ -123,7 +135,8 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors.
 [[nodiscard]] SymLayout shuffled_scales(Sym rows, Sym k);
 
-/// The launch for sizes M, N, K, arguments (C, A, B, then SA, SB, bias, parts and arrived where there are, M, N, K). It makes the run-time checks of the proof report.
+/// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, alpha, beta, C, parts and arrived where there
+/// are, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
@@ -133,7 +146,7 @@ struct GemmSpec {
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
 /// or 8-bit numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
 /// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
-/// bound is 0; scales and a bias add the roundings of three operations.
+/// bound is 0; scales, a bias, alpha and beta C add the roundings of at most eight operations.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed);
 

@@ -1,0 +1,287 @@
+// D = alpha A B^T + beta C + bias: against plain loops over small whole numbers, whose products and sums are exact.
+#include "../undecided.h"
+#include "strict_launch.h"
+
+#include <inlay/codegen/code.h>
+#include <inlay/codegen/element.h>
+#include <inlay/codegen/program.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/gemm/spec.h>
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <map>
+
+using namespace inlay;
+using namespace inlay::kernels;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Added = GemmSpec::Added;
+
+/// Element i of what a launch gets under that name: whole numbers of -2 to 2 that tell rows, columns and buffers apart.
+double whole(char name, std::int64_t row, std::int64_t column) {
+  return static_cast<double>((row * 7 + column * 3 + row * column + name) % 5 - 2);
+}
+
+struct Numbers {
+  double alpha = 2, beta = -3;
+  bool nan_in_c = false;
+};
+
+Bytes matrix(char name, std::int64_t rows, std::int64_t columns, Element type) {
+  Bytes out(static_cast<std::size_t>(rows * columns * codegen::bits(type) / 8));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c)
+      codegen::put_code(out, static_cast<std::size_t>(r * columns + c), type,
+                        codegen::encode(type, whole(name, r, c)));
+  return out;
+}
+
+/// Launches and compares every element of D: exactly, in f32 and in types that hold these numbers.
+void expect_exact(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const Numbers& x, bool stress = false) {
+  Problem problem = gemm_problem(spec, m, n, k, 1);
+  const std::string result = spec.adds_c() ? "D" : "C";
+  Bytes c = matrix('c', m, n, spec.out);
+  if (x.nan_in_c) std::fill(c.begin(), c.end(), std::byte{0xff}); // of every type that is there
+  for (auto& b : problem.buffers) {
+    const std::size_t bytes = b.data.size();
+    if (b.name == result) {
+      if (spec.added == Added::in_place) b.data = c;
+    } else if (b.name == "A") {
+      b.data = matrix('a', m, k, spec.in);
+    } else if (b.name == "B") {
+      b.data = matrix('b', n, k, spec.in);
+    } else if (b.name == "C") {
+      b.data = c;
+    } else if (b.name == "bias") {
+      b.data = matrix('v', 1, n, Element::f32);
+    } else if (b.name == "alpha" || b.name == "beta") {
+      codegen::put_code(b.data, 0, Element::f32,
+                        codegen::encode(Element::f32, b.name == "alpha" ? x.alpha : x.beta));
+    }
+    REQUIRE(b.data.size() == bytes);
+  }
+  const Bytes d = launch(kernel, problem, stress).at(0);
+  for (std::int64_t r = 0; r < m; ++r)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) sum += whole('a', r, i) * whole('b', j, i);
+      double expected = spec.alpha ? x.alpha * sum : sum;
+      if (spec.adds_c() && x.beta != 0)
+        expected += x.beta * (x.nan_in_c ? static_cast<double>(NAN) : whole('c', r, j));
+      if (spec.bias) expected += whole('v', 0, j);
+      const double got =
+          codegen::decode(spec.out, codegen::code_at(d, static_cast<std::size_t>(r * n + j), spec.out));
+      const bool same = std::isnan(expected) ? std::isnan(got) : got == expected;
+      if (!same) {
+        INFO("element (" << r << "," << j << "): " << got << ", and expected " << expected);
+        FAIL("another result");
+      }
+    }
+}
+
+GemmSpec small() {
+  GemmSpec spec;
+  spec.out = Element::f32;
+  spec.tile_m = spec.tile_n = 64;
+  spec.tile_k = 64;
+  return spec;
+}
+
+struct Named {
+  std::string name;
+  GemmSpec spec;
+};
+
+std::vector<Named> forms() {
+  std::vector<Named> out = {{"plain", small()}};
+  const auto more = [&](const std::string& name, const auto& change) {
+    GemmSpec spec = small();
+    change(spec);
+    out.push_back({name, spec});
+  };
+  // Sums of at most 72 products of at most 4 are below 2048.
+  more("f16", [](GemmSpec& s) { s.out = Element::f16; });
+  more("whole vectors of f16", [](GemmSpec& s) { s.out = Element::f16, s.multiple_n = 4; });
+  more("32 rows",
+       [](GemmSpec& s) { s.mfma = 32, s.tile_n = 128, s.waves_m = 1, s.waves_n = 4, s.tile_k = 32; });
+  more("i8", [](GemmSpec& s) { s.in = Element::i8; });
+  more("transfers", [](GemmSpec& s) { s.arch = "gfx950", s.transfer = true; });
+  more("one wave", [](GemmSpec& s) {
+    s.tile_m = s.tile_n = 16, s.tile_k = 256, s.waves_m = s.waves_n = 1, s.direct = GemmSpec::Direct::b;
+  });
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("gemm: alpha A B^T + beta C + bias is what plain loops give, ragged, C apart and in place") {
+  for (const Named& form : forms())
+    for (const Added added : {Added::apart, Added::in_place, Added::none})
+      for (const bool alpha : {true, false}) {
+        if (!alpha && added == Added::in_place) continue;
+        GemmSpec spec = form.spec;
+        spec.alpha = alpha, spec.added = added;
+        spec.bias = spec.alpha == (added == Added::apart);
+        if (!spec.weighted()) continue;
+        INFO(form.name << (alpha ? " alpha" : "") << (added == Added::none ? "" : " beta")
+                       << (added == Added::in_place ? " in place" : "") << (spec.bias ? " bias" : ""));
+        const Artifact kernel = build_gemm(spec);
+        CHECK_THAT(kernel.proofs.text(), Contains("is what the specification says"));
+        const std::int64_t n = spec.multiple_n == 1 ? 67 : 68;
+        expect_exact(spec, kernel, 70, n, 80, {});
+        expect_exact(spec, kernel, 1, n, 16, {.alpha = -1, .beta = 1}, true);
+        expect_exact(spec, kernel, 65, n, 64, {.alpha = 0, .beta = 2});
+      }
+}
+
+TEST_CASE("gemm: where beta is 0 nothing of C reaches D, NaN neither; elsewhere it does, and a beta of NaN "
+          "is no 0") {
+  for (const Added added : {Added::apart, Added::in_place}) {
+    GemmSpec spec = small();
+    spec.alpha = true, spec.added = added;
+    const Artifact kernel = build_gemm(spec);
+    expect_exact(spec, kernel, 70, 67, 80, {.beta = 0, .nan_in_c = true});
+    expect_exact(spec, kernel, 70, 67, 80, {.beta = -0.0, .nan_in_c = true});
+    expect_exact(spec, kernel, 70, 67, 80, {.beta = 1e-40, .nan_in_c = true});
+    expect_exact(spec, kernel, 70, 67, 80, {.beta = NAN});
+  }
+}
+
+TEST_CASE("gemm: with stored parts the last workgroup adds beta C, once") {
+  const Undecided validation; // tickets
+  for (const Added added : {Added::apart, Added::in_place}) {
+    GemmSpec spec = small();
+    spec.split = 64, spec.gather = true;
+    spec.alpha = spec.bias = true, spec.added = added;
+    const Artifact kernel = build_gemm(spec);
+    for (const auto& [m, n, k] : {std::tuple{70, 68, 200}, {1, 4, 64}})
+      expect_exact(spec, kernel, m, n, k, {}, true);
+  }
+}
+
+TEST_CASE("gemm: other types and forms with alpha and beta are within the error bound of their reference") {
+  for (const bool shuffled : {false, true})
+    for (const auto& [name, tile_k] : {std::pair{"fp8", 64}, {"bf16", 64}, {"fp4", 256}}) {
+      GemmSpec spec = small();
+      spec.arch = "gfx950";
+      spec.in = codegen::parse_element(name, codegen::Target::named(spec.arch)), spec.out = Element::bf16;
+      spec.preshuffled_b = shuffled;
+      spec.alpha = true, spec.added = shuffled ? Added::in_place : Added::apart;
+      spec.tile_k = tile_k;
+      if (shuffled) spec.tile_n = 128, spec.waves_m = 1, spec.waves_n = 4;
+      INFO(name << (shuffled ? " preshuffled" : ""));
+      const Artifact kernel = build_gemm(spec);
+      for (const auto& [m, n] : {std::pair{70, 80}, {1, 16}})
+        expect_right(kernel, gemm_problem(spec, m, n, 512, 5), true);
+      for (const std::string buffer : {"alpha", "beta", "C"}) { // one sign
+        if (buffer == "C" && spec.in == Element::e2m1)
+          continue; // an element is less than the bound of such sums
+        Problem wrong = gemm_problem(spec, 70, 80, 512, 6);
+        for (auto& b : wrong.buffers)
+          if (b.name == buffer) {
+            b.data[buffer == "C" ? 2 * 37 + 1 : 3] ^= std::byte{0x80};
+            CHECK_FALSE(wrong.check(launch(kernel, wrong)).ok);
+          }
+      }
+    }
+  GemmSpec parts = small(); // alpha alone may be added part by part
+  parts.alpha = true, parts.split = 64;
+  expect_right(build_gemm(parts), gemm_problem(parts, 70, 67, 200, 1));
+}
+
+TEST_CASE("gemm: a program that leaves out beta, or takes C from elsewhere, is refused") {
+  GemmSpec spec = small();
+  spec.alpha = true, spec.added = Added::apart, spec.bias = true;
+  const auto refusal = [&](const auto& change) {
+    codegen::Program p = gemm_program(spec);
+    int changed = 0;
+    const auto named = [&](const codegen::CopyOp& copy, const std::string& name) {
+      return copy.from && copy.from->tensor >= 0 && p.tensor(copy.from->tensor).name == name;
+    };
+    for (codegen::Op& op : p.mutable_body()) changed += change(p, op, named);
+    REQUIRE(changed == 1);
+    try {
+      (void)build(std::move(p));
+    } catch (const std::exception& e) {
+      return std::string(e.what());
+    }
+    return std::string("was built");
+  };
+  const auto copy = [](codegen::Op& op) { return std::get_if<codegen::CopyOp>(&op.what); };
+  const auto map = [](codegen::Op& op) { return std::get_if<codegen::MapOp>(&op.what); };
+  CHECK(build(gemm_program(spec)).proofs.text().size() > 100);
+  const auto result = Contains("d is what the specification says");
+  const auto of_map = [&](const auto& swap) {
+    return refusal([&](auto&, codegen::Op& op, const auto&) {
+      return map(op) && map(op)->from.size() == 5 ? (swap(map(op)->from), 1) : 0;
+    });
+  };
+  // Operands: the sum, alpha, beta, C, the bias.
+  CHECK_THAT(of_map([](auto& f) { f[2] = f[1]; }), result);           // alpha in the place of beta
+  CHECK_THAT(of_map([](auto& f) { std::swap(f[1], f[2]); }), result); // exchanged
+  CHECK_THAT(of_map([](auto& f) { f[3] = f[0]; }), result);           // the sum for C
+  CHECK_THAT(of_map([](auto& f) { f[3] = f[4]; }), result);           // the bias for C
+  const auto load = [&](const std::string& name, const auto& move) {
+    return refusal([&](auto& p, codegen::Op& op, const auto& named) {
+      return copy(op) && named(*copy(op), name) ? (move(p, *copy(op)->from), 1) : 0;
+    });
+  };
+  CHECK_THAT(load("c", [](auto&, codegen::View& v) { v.origin[0] += Sym(1); }), !Contains("was built"));
+  CHECK_THAT(load("c", [](auto&, codegen::View& v) { v.origin[1] += Sym(64); }), !Contains("was built"));
+  CHECK_THAT(load("c", [](auto&, codegen::View& v) { std::swap(v.origin[0], v.origin[1]); }),
+             !Contains("was built"));
+  CHECK_THAT(load("c", [](auto&, codegen::View& v) { v.origin[0] = Sym(0); }), result);
+  CHECK_THAT(load("beta",
+                  [](auto& p, codegen::View& v) {
+                    for (const codegen::Tensor& t : p.tensors())
+                      if (t.name == "alpha") v.tensor = t.id;
+                  }),
+             result);
+}
+
+TEST_CASE("gemm: what alpha, beta and C cannot be combined with is refused by name") {
+  const auto refusal = [](const auto& change) {
+    GemmSpec spec = small();
+    change(spec);
+    try {
+      (void)gemm_program(spec);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  CHECK_THAT(refusal([](GemmSpec& s) { s.added = Added::apart, s.split = 64; }),
+             Contains("beta = yes") && Contains("split-k-fixup yes") && Contains("once a part"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.added = Added::in_place, s.workers = 4; }),
+             Contains("beta = in-place") && Contains("without stream-k-workgroups") &&
+                 Contains("once a share"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i32, s.alpha = true; }),
+             Contains("out = i32") && Contains("f32, f16 or bf16"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.added = Added::apart, s.tile_m = s.tile_n = 256, s.tile_k = 32; }),
+             Contains("beta = yes") && Contains("at most 128 accumulators"));
+  CHECK(refusal([](GemmSpec& s) { s.alpha = true, s.tile_m = s.tile_n = 256, s.tile_k = 32; }) == "nothing");
+  const auto ran = inlay_run({"gemm", "--beta", "maybe"});
+  CHECK(ran.exit == 2);
+  CHECK_THAT(ran.err, Contains("--beta 'maybe' is none of no, yes, in-place"));
+}
+
+TEST_CASE("gemm: a D that shares memory with C is not launched; in place it is one buffer") {
+  GemmSpec spec = small();
+  spec.added = Added::apart;
+  const LaunchContract apart = build_gemm(spec).contract;
+  std::map<std::string, std::uint64_t> at;
+  std::vector<std::uint64_t> addresses;
+  for (const auto& b : apart.buffers) addresses.push_back(at[b.name] = (addresses.size() + 1) << 24);
+  const std::vector<std::int64_t> sizes = {64, 64, 64};
+  CHECK_NOTHROW(apart.check_apart(addresses, sizes));
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    if (apart.buffers[i].name == "c") addresses[i] = at["d"];
+  CHECK_THROWS_WITH(apart.check_apart(addresses, sizes), Contains("the output d shares memory with c"));
+  spec.added = Added::in_place;
+  for (const auto& b : build_gemm(spec).contract.buffers) CHECK(b.name != "c");
+}

@@ -294,7 +294,7 @@ def section(inlay, checkout, spearman, leave_out=()):
     everything = [ratio_error(r["ratio"]) for r in rows if not r["fit"]]
     out += ["", f"Median error of the {len(everything)} rows not marked fit: {statistics.median(everything):.1f} %.", ""]
     out += [f"Left out: {CHIPS[r['chip']][0]}, {label(r)}, {r['shape']}, {r['us']:.1f} us." for r in chosen if label(r) in leave_out] + [""]
-    limit("median error of the rows not marked fit", statistics.median(everything), 10)
+    limit("median error of the rows not marked fit", statistics.median(everything), 6)
     return out, failed
 
 

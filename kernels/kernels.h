@@ -25,6 +25,7 @@
   kernel(weighted_combine) \
   group("Attention") \
   kernel(flash_attention) \
+  kernel(varlen_attention) \
   kernel(attention_backward_delta) \
   kernel(attention_backward_dq) \
   kernel(attention_backward_dkv) \

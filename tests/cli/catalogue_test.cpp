@@ -176,6 +176,16 @@ const std::vector<Row> table = {
     {"flash_attention", // two tiles before the diagonal
      "--window 34 --tile-q 32 --tile-k 32 --waves 1 --head-dim 64",
      {"--queries 1 --keys 1", "--queries 64 --keys 64", "--queries 97 --keys 97 --heads 3"}},
+    {"varlen_attention",
+     "",
+     {"--sequences 1 --queries 1 --kv-heads 1 --keys 64 --pages 2",
+      "--sequences 9 --queries 130 --keys 192"}},
+    {"varlen_attention",
+     "--causal no --page 1 --tile-q 16 --tile-k 32 --waves 1 --head-dim 64 --group 3 --dtype f16",
+     {"--sequences 8 --queries 37 --keys 96 --pages 200"}},
+    {"varlen_attention",
+     "--tile-q 64 --waves 2 --page 32 --group 2",
+     {"--sequences 7 --queries 70 --keys 128"}},
     {"paged_decode",
      "--split 64",
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},
@@ -368,6 +378,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("window = 64 with tile_q = 128") && Contains("no more than the window"));
   CHECK_THAT(said({"flash_attention", "--window", "9", "--keys", "200"}),
              Contains("a window of at least 32 keys"));
+  CHECK_THAT(said({"varlen_attention", "--page", "128"}), Contains("--page 128 with --tile-k 64"));
+  CHECK_THAT(said({"varlen_attention", "--tile-q", "48"}), Contains("--tile-q 48 with --waves 4"));
   CHECK_THAT(said({"conv3d", "--t", "9"}), Contains("conv3d: 9 taps, 1 apart, do not fit into --d 6"));
   CHECK_THAT(said({"conv2d", "--r", "15", "--pad", "0"}), Contains("do not fit into --h 14 with 0"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 32"));

@@ -58,6 +58,9 @@ def rows():
         add(kernel, small="--queries 70 --keys 90", types=both)
         add(kernel, "--causal 1 --group 2", "--queries 70 --keys 90")
         add(kernel, "--head-dim 64", "--queries 70 --keys 90")
+    add("varlen_attention", "", "--sequences 7 --queries 130 --keys 192", types=both)
+    add("varlen_attention", "--causal no --page 1 --group 4", "--sequences 7 --queries 130 --keys 192")
+    add("varlen_attention", "--head-dim 64 --page 64 --tile-q 128", "--sequences 7 --queries 200 --keys 256")
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
     add("paged_decode", "--window 128 --sinks yes", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",

@@ -3,6 +3,7 @@
 #include "specified.h"
 
 #include "../../kernels/attention/paged.h"
+#include "../../kernels/attention/prefill.h"
 #include "../mutate/tokens.h"
 
 #include <random>
@@ -290,10 +291,8 @@ void run_window(const Window& w, std::int64_t heads, std::int64_t tokens) {
     }
 }
 
-// The claim that a change of the operations of decode attention breaks.
-std::string refuted_with(const kernels::PagedDecode& asked,
-                         const std::function<bool(Program&, Op&)>& change) {
-  Program p = kernels::paged_decode_program(asked);
+// The claim that a change of the operations breaks.
+std::string refuted_with(Program p, const std::function<bool(Program&, Op&)>& change) {
   bool any = false;
   const std::function<void(std::vector<Op>&)> walk = [&](std::vector<Op>& ops) {
     for (Op& op : ops) {
@@ -495,7 +494,7 @@ TEST_CASE("paged decode: a window is proved, and one position, tile or part more
     for (const int by : {-1, 1}) {
       int seen = 0;
       INFO(number << ", " << by);
-      CHECK(refuted_with(asked, [&](Program& q, Op& op) {
+      CHECK(refuted_with(kernels::paged_decode_program(asked), [&](Program& q, Op& op) {
               auto* m = std::get_if<MapOp>(&op.what);
               bool here = false;
               if (!m) return false;
@@ -508,7 +507,7 @@ TEST_CASE("paged decode: a window is proved, and one position, tile or part more
             }) != "");
     }
   for (const int trips : {1, 3})
-    CHECK(refuted_with(asked, [&](Program&, Op& op) {
+    CHECK(refuted_with(kernels::paged_decode_program(asked), [&](Program&, Op& op) {
             auto* l = std::get_if<LoopOp>(&op.what);
             if (!l || l->tile != 32) return false;
             l->extent = Sym(32 * trips);
@@ -531,7 +530,7 @@ TEST_CASE("paged decode: a window is proved, and one position, tile or part more
 TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") {
   const kernels::PagedDecode asked{.head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64};
   const auto with = [&](const std::function<bool(Program&, Op&)>& change) {
-    return refuted_with(asked, change);
+    return refuted_with(kernels::paged_decode_program(asked), change);
   };
   // Masks of scores, of values and of parts left out, one after the other; each constant of a map once.
   int masks = 0, constants = 0;
@@ -568,6 +567,68 @@ TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") 
           auto* l = std::get_if<LoopOp>(&op.what);
           if (!l || l->tile != 32) return false;
           l->extent = min(Sym(64), least_of(l->extent)->second - Sym(32));
+          return true;
+        }) != "");
+}
+
+TEST_CASE("varlen: rows, pages and ends of blocks are proved, and nothing next to them") {
+  const kernels::Prefill asked{.head_dim = 64, .group = 2, .page = 8, .tile_q = 16, .tile_k = 32, .waves = 1};
+  const Program p = kernels::varlen_attention_program(asked);
+  CHECK(refuted(p) == "");
+  const std::vector<std::int64_t> sizes{2, 5, 4, 64, 5}; // blocks, rows, heads, keys, pages
+  for (const std::uint64_t seed : {1, 2}) CHECK(mutate::run_tokens(code_of(p), sizes, seed) == "");
+  const auto caught = [&](InstKind kind, const std::string& tensor, std::size_t axis) {
+    INFO(tensor << ", axis " << axis);
+    Code code = code_of(p);
+    bool any = false;
+    for (CodeRegion& r : code.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list)
+          if (i.kind == kind && p.tensor(i.access.tensor).name == tensor)
+            i.access.origin[axis] += Sym(1), any = true;
+    REQUIRE(any);
+    CHECK(refuted(code) != "");
+  };
+  for (const std::size_t axis : {0, 1}) // block; row, page
+    for (const char* of : {"row", "position", "table"}) caught(InstKind::load, of, axis);
+  for (const std::size_t axis : {1, 2}) { // head or slot, column or head
+    caught(InstKind::load, "q", axis), caught(InstKind::load, "k", axis), caught(InstKind::load, "v", axis);
+    caught(InstKind::store, "o", axis);
+  }
+  caught(InstKind::store, "o", 0), caught(InstKind::store, "lse", 0), caught(InstKind::store, "lse", 2);
+  // Each mask of a map left out, one after the other; the order of positions the other way; a tile too few.
+  for (int number = 0; number < 4; ++number) {
+    int seen = 0;
+    INFO("mask " << number);
+    CHECK(refuted_with(kernels::varlen_attention_program(asked), [&](Program& q, Op& op) {
+            auto* m = std::get_if<MapOp>(&op.what);
+            bool here = false;
+            if (!m) return false;
+            m->map = q.expressions().rewrite(m->map, [&](const ExprNode& n) -> std::optional<Expr> {
+              if (n.fn != Fn::inside || seen++ != number) return std::nullopt;
+              here = true;
+              return Expr{&q.expressions(), n.args[0]};
+            });
+            return here;
+          }) != "");
+  }
+  for (const int by : {-1, 1})
+    CHECK(refuted_with(kernels::varlen_attention_program(asked), [&](Program& q, Op& op) {
+            auto* m = std::get_if<MapOp>(&op.what);
+            bool here = false;
+            if (!m) return false;
+            m->map = q.expressions().rewrite(m->map, [&](const ExprNode& n) -> std::optional<Expr> {
+              if (n.fn != Fn::number) return std::nullopt;
+              here = true;
+              return q.number(n.sym + Sym(by));
+            });
+            return here;
+          }) != "");
+  CHECK(refuted_with(kernels::varlen_attention_program(asked), [](Program&, Op& op) {
+          auto* l = std::get_if<LoopOp>(&op.what);
+          if (!l) return false;
+          const auto two = *least_of(l->extent);
+          l->extent = min(two.first - Sym(32), two.second - Sym(32));
           return true;
         }) != "");
 }

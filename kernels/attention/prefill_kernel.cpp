@@ -1,0 +1,184 @@
+// `varlen_attention` on the command line, its data and their judge.
+#include "../page.h"
+#include "prefill.h"
+
+#include <fmt/format.h>
+#include <random>
+
+namespace inlay::kernels {
+namespace {
+
+std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Queries and keys of each sequence: none, one, a part of a tile, all; a sequence without keys, one whose queries are its last ones.
+struct Sequences {
+  std::vector<std::int64_t> queries, keys, row, position, sequence, ends;
+  std::int64_t rows = 0;
+};
+Sequences sequences_of(const Prefill& s) {
+  Sequences out;
+  std::mt19937_64 random(7);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  for (std::int64_t q = 0; q < s.sequences; ++q) {
+    const std::int64_t some[] = {s.queries, 1, 0, s.tile_q, s.tile_q + 1};
+    const std::int64_t n = at(q) < std::size(some) ? std::min(some[q], s.keys)
+                                                   : below(std::min(s.queries, s.keys) + 1),
+                       keys = q == 1       ? 0
+                              : q % 2 == 0 ? n + below(s.keys - n + 1)
+                                           : n;
+    out.queries.push_back(n), out.keys.push_back(keys);
+    for (std::int64_t first = 0; first < n; first += s.tile_q) {
+      const std::int64_t last = std::min(first + s.tile_q, n);
+      out.sequence.push_back(q);
+      out.ends.push_back(s.causal ? std::max<std::int64_t>(0, keys - n + last) * (keys > 0) : keys);
+      for (std::int64_t i = first; i < first + s.tile_q; ++i) {
+        out.row.push_back(i < n ? out.rows + i : -1);
+        out.position.push_back(s.causal ? keys - n + std::min(i, n - 1) : keys - 1);
+      }
+    }
+    out.rows += n;
+  }
+  return out;
+}
+
+void data(const Prefill& s, Workload& w, std::uint64_t seed) {
+  random_inputs(w, seed);
+  w.random("q", seed, 3), w.random("k", seed + 1, 3);
+  const Sequences of = sequences_of(s);
+  const auto set = [&](const char* name, const std::vector<std::int64_t>& values) {
+    w.set(name, std::vector<double>(values.begin(), values.end()));
+  };
+  set("row", of.row), set("position", of.position), set("ends", of.ends);
+  // Nothing but NaN where nobody is to look; now and then a table names no page.
+  std::mt19937_64 random(seed);
+  const std::int64_t each = s.keys / s.page;
+  std::vector<double> table, of_blocks;
+  std::vector<bool> used(at(s.pages * s.page), false);
+  for (std::int64_t q = 0; q < s.sequences; ++q)
+    for (std::int64_t n = 0; n < each; ++n) {
+      const bool none = n * s.page >= of.keys[at(q)] || n % 11 == 5;
+      const std::int64_t page =
+          none ? -1 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(s.pages));
+      table.push_back(static_cast<double>(page));
+      for (std::int64_t i = 0; !none && i < s.page && n * s.page + i < of.keys[at(q)]; ++i)
+        used[at(page * s.page + i)] = true;
+    }
+  for (const std::int64_t q : of.sequence)
+    of_blocks.insert(of_blocks.end(), table.begin() + q * each, table.begin() + (q + 1) * each);
+  w.set("table", of_blocks);
+  for (const char* name : {"k", "v"}) {
+    std::vector<double> values = w.values(name);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!used[i / at(s.kv_heads * s.head_dim)]) values[i] = NAN;
+    w.set(name, values);
+  }
+}
+
+std::vector<Judged> reference(const Prefill& s, const Workload& w, const Results&) {
+  const Sequences of = sequences_of(s);
+  const auto d = at(s.head_dim), heads = at(s.heads()), page = at(s.page);
+  const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24) * u32,
+               sum = (static_cast<double>(s.keys) + 64) * u32;
+  Judged o{"o", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"},
+      lse{"lse", {}, {}, "2 s + 2 (keys + 64) 2^-24"};
+  for (std::size_t slot = 0; slot < of.row.size(); ++slot)
+    for (std::size_t h = 0; h < heads; ++h) {
+      const std::size_t block = slot / at(s.tile_q);
+      const auto place = [&](std::size_t n) -> std::optional<std::size_t> {
+        const double number = w.values("table")[(block * at(s.keys) + n) / page];
+        if (number < 0) return std::nullopt;
+        return ((static_cast<std::size_t>(number) * page + n % page) * at(s.kv_heads) + h / at(s.group)) * d;
+      };
+      std::vector<double> x, value(d, 0), size(d, 0);
+      const std::int64_t ends = of.ends[block], sees = std::min(ends, of.position[slot] + 1);
+      for (std::size_t n = 0; n < at(std::max<std::int64_t>(sees, 0)); ++n) {
+        const auto from = of.row[slot] < 0 ? std::nullopt : place(n);
+        double dot = 0;
+        for (std::size_t c = 0; from && c < d; ++c)
+          dot += w.values("q")[(at(of.row[slot]) * heads + h) * d + c] * w.values("k")[*from + c];
+        x.push_back(dot / std::sqrt(s.head_dim));
+      }
+      const double most = x.empty() ? 0 : *std::max_element(x.begin(), x.end());
+      double all = 0;
+      for (std::size_t n = 0; n < x.size(); ++n) {
+        const double p = std::exp(x[n] - most);
+        all += p;
+        if (const auto from = place(n))
+          for (std::size_t c = 0; c < d; ++c)
+            value[c] += p * w.values("v")[*from + c], size[c] += p * std::abs(w.values("v")[*from + c]);
+      }
+      for (std::size_t c = 0; c < d; ++c) {
+        o.value.push_back(x.empty() ? 0 : value[c] / all);
+        o.bound.push_back(x.empty() ? 0
+                                    : (codegen::unit_roundoff(s.type) + 4 * score + 2 * sum) * size[c] / all +
+                                          rounding(s.type, o.value.back()));
+      }
+      lse.value.push_back(x.empty() ? Prefill::unseen : most + std::log(all));
+      lse.bound.push_back(x.empty() ? 0 : 2 * score + 2 * sum + 4 * u32 * std::abs(lse.value.back()));
+    }
+  return {o, lse};
+}
+
+} // namespace
+
+void Prefill::check() const {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw std::invalid_argument(fmt::format("varlen_attention: {}\n  hint   {}", what, hint));
+  };
+  if (head_dim != 64 && head_dim != 128) refuse(fmt::format("--head-dim {}", head_dim), "64 or 128");
+  if (waves != 1 && waves != 2 && waves != 4) refuse(fmt::format("--waves {}", waves), "1, 2 or 4");
+  if (tile_q != 16 * waves && tile_q != 32 * waves)
+    refuse(fmt::format("--tile-q {} with --waves {}", tile_q, waves), "16 or 32 rows a wave");
+  if (tile_k != 32 && tile_k != 64) refuse(fmt::format("--tile-k {}", tile_k), "32 or 64");
+  if (page < 1 || tile_k % page != 0)
+    refuse(fmt::format("--page {} with --tile-k {}", page, tile_k), "1, 2, 4, ..: a tile is whole pages");
+}
+
+std::unique_ptr<Kernel> varlen_attention_kernel() {
+  using Read = Reads<Prefill>;
+  return page_of(Page<Prefill>{
+      .summary = "softmax(Q K^T / sqrt(D)) V of sequences of any lengths beside one another, K and V in "
+                 "pages that a table names",
+      .options =
+          {"varlen_attention",
+           {arch_option<Prefill>(),
+            {"dtype", Read::element(&Prefill::type, "f16, bf16"), "bf16", "element type"},
+            {"head-dim", Read::number(&Prefill::head_dim, 1, 1024), "128", "elements of a head, 64 or 128"},
+            {"causal", Read::yes(&Prefill::causal), "yes",
+             "yes: a query sees the keys up to its own position; no: all of its sequence"},
+            {"group", Read::number(&Prefill::group, 1, 64), "1", "heads of Q that share one of K and V"},
+            {"page", Read::number(&Prefill::page, 1, 1024), "16",
+             "positions of a page; 1: rows of any tensor"},
+            {"sequences", Read::number(&Prefill::sequences, 1, 1 << 16), "4", "sequences"},
+            {"queries", Read::number(&Prefill::queries, 1, 1 << 20), "100",
+             "of the longest one; the others have fewer"},
+            {"kv-heads", Read::number(&Prefill::kv_heads, 1, 64), "2", "heads of keys and values"},
+            {"keys", Read::number(&Prefill::keys, 1, 1 << 22), "256",
+             "the longest sequence that the table has pages for, a multiple of tile-k"},
+            {"pages", Read::number(&Prefill::pages, 1, 1 << 24), "64", "of the caches"},
+            {"tile-q", Read::number(&Prefill::tile_q, 1, 1024), "64",
+             "slots of a block: 16 or 32 for each of its waves"},
+            {"tile-k", Read::number(&Prefill::tile_k, 1, 1024), "64", "keys at a time, 32 or 64"},
+            {"waves", Read::number(&Prefill::waves, 1, 16), "4", "waves of a workgroup: 1, 2 or 4"}}},
+      .program = varlen_attention_program,
+      .sizes =
+          [](const Prefill& s) {
+            const Sequences of = sequences_of(s);
+            return std::vector<std::int64_t>{static_cast<std::int64_t>(of.ends.size()), of.rows, s.heads(),
+                                             s.keys, s.pages};
+          },
+      .size_names = {"blocks", "rows", "heads", "keys", "pages"},
+      .data = data,
+      .reference = reference,
+      .text =
+          [](const Prefill& s) {
+            return fmt::format(
+                "O[{},{},{}] = attention of {} sequences to up to {} keys in pages of {}, {}{}",
+                sequences_of(s).rows, s.heads(), s.head_dim, s.sequences, s.keys, s.page,
+                s.causal ? "causal, " : "", to_string(s.type));
+          }});
+}
+
+} // namespace inlay::kernels

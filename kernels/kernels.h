@@ -68,6 +68,8 @@
   kernel(all_reduce_rmsnorm) \
   kernel(reduce_scatter) \
   kernel(all_gather) \
+  kernel(moe_dispatch) \
+  kernel(moe_combine) \
   group("Movement") \
   kernel(transpose) \
   kernel(swap_axes) \

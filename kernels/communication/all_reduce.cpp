@@ -10,17 +10,17 @@ namespace {
 
 constexpr int threads = 256;
 
-void check(const BetweenDevices& s) {
-  if ((s.vector & (s.vector - 1)) != 0 || s.vector > 128 / codegen::bits(s.type))
-    throw std::invalid_argument(
-        fmt::format("--vector {}\n  hint   1, 2, 4, of 16 bits also 8; 0 for 16 bytes", s.vector));
-}
-
 } // namespace
+
+void check_vector(Element type, int vector) {
+  if ((vector & (vector - 1)) != 0 || vector > 128 / codegen::bits(type))
+    throw std::invalid_argument(
+        fmt::format("--vector {}\n  hint   1, 2, 4, of 16 bits also 8; 0 for 16 bytes", vector));
+}
 
 // [all_reduce]
 Program reduce_program(const BetweenDevices& s, bool scatters) {
-  check(s);
+  check_vector(s.type, s.vector);
   Program k(scatters ? "reduce_scatter" : "all_reduce", Target::named(s.arch), threads);
   const int v = s.width(), tile = threads * v * s.vectors;
   const Sym N = k.size("n", {.most = s.most(), .multiple = v}), rank = k.devices(s.devices);
@@ -47,7 +47,7 @@ Program reduce_program(const BetweenDevices& s, bool scatters) {
 
 // [all_gather]
 Program gather_program(const BetweenDevices& s) {
-  check(s);
+  check_vector(s.type, s.vector);
   Program k("all_gather", Target::named(s.arch), threads);
   const int v = s.width(), tile = threads * v * s.vectors;
   const Sym N = k.size("n", {.most = s.most(), .multiple = v});

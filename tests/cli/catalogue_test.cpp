@@ -70,6 +70,11 @@ const std::vector<Row> table = {
     {"all_gather", "", {"--n 8", "--n 4104"}},
     {"all_gather", "--devices 3 --dtype f32 --vector 1", {"--n 1", "--n 1025"}},
     {"all_gather", "--devices 8 --dtype f16 --vectors 1", {"--n 1000"}},
+    {"moe_dispatch", "", {"--m 1 --rows 1 --n 8", "--m 9 --rows 5 --n 2056"}},
+    {"moe_dispatch", "--devices 3 --dtype f32 --vector 1 --threads 64", {"--m 5 --rows 7 --n 67"}},
+    {"moe_combine", "", {"--m 1 --rows 1 --n 8", "--m 9 --rows 5 --n 2056"}},
+    {"moe_combine", "--devices 8 --k 8 --dtype f16", {"--m 5 --rows 9 --n 264"}},
+    {"moe_combine", "--devices 2 --k 1 --dtype f32 --vector 1 --threads 128", {"--m 5 --rows 7 --n 67"}},
     {"dropout", "", {"--n 8", "--n 10000"}},
     {"dropout", "--dtype f32 --p 0.5", {"--n 4", "--n 1028"}},
     {"dropout", "--dtype f16 --vector 1 --p 0", {"--n 1", "--n 1001"}},
@@ -380,6 +385,7 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("a window of at least 32 keys"));
   CHECK_THAT(said({"varlen_attention", "--page", "128"}), Contains("--page 128 with --tile-k 64"));
   CHECK_THAT(said({"varlen_attention", "--tile-q", "48"}), Contains("--tile-q 48 with --waves 4"));
+  CHECK_THAT(said({"moe_combine", "--vector", "3"}), Contains("--vector 3"));
   CHECK_THAT(said({"conv3d", "--t", "9"}), Contains("conv3d: 9 taps, 1 apart, do not fit into --d 6"));
   CHECK_THAT(said({"conv2d", "--r", "15", "--pad", "0"}), Contains("do not fit into --h 14 with 0"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 32"));

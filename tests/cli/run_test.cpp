@@ -1158,6 +1158,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"all_reduce_rmsnorm", "communication"},
                                                    {"reduce_scatter", "communication"},
                                                    {"all_gather", "communication"},
+                                                   {"moe_dispatch", "communication"},
+                                                   {"moe_combine", "communication"},
                                                    {"scatter_add", "movement"}};
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {

@@ -116,6 +116,9 @@ def rows():
     for kernel in ("all_reduce", "reduce_scatter", "all_gather"):
         for devices in (2, 4, 8):
             add(kernel, f"--devices {devices}", "--n 10008", types=("bf16", "f32") if devices == 4 else ("bf16",))
+        if kernel == "all_gather":
+            add("moe_dispatch", "--devices 8", "--m 9 --rows 5 --n 520", types=all_types)
+            add("moe_combine", "--devices 8 --k 8", "--m 9 --rows 5 --n 520", types=all_types)
         if kernel == "all_reduce":
             add("all_reduce_rmsnorm", "--devices 8", "--m 5 --n 1000", types=all_types)
     add("transpose", "", "--b 2 --m 72 --n 136", "--b 1 --m 8192 --n 8192", lambda s: 8192 * 8192 * 2 * s, types=all_types)

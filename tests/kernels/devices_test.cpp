@@ -387,6 +387,32 @@ TEST_CASE("all_gather: every device's part in its own place, and nothing next to
   }
 }
 
+TEST_CASE("moe over devices: the rows that entries name of each device, and nothing next to them") {
+  for (const bool weighted : {false, true}) {
+    INFO("weighted " << weighted);
+    const Program p = kernels::moe_devices_program(
+        {.weighted = weighted, .devices = 2, .k = 2, .threads = 64, .vector = 1});
+    CHECK(refuted(p) == "");
+    CHECK(mutate::run_tokens(code_of(p), {3, 65, 4, 1}, 1) == "");
+    for (int number = 0; number < (weighted ? 6 : 2); ++number)
+      for (const std::size_t axis : {0, 1}) { // another entry's row, or weight; other columns
+        INFO("load " << number << ", axis " << axis);
+        Code code = code_of(p);
+        const auto [list, at] = find(code, InstKind::load, number);
+        Sym& origin = (*list)[at].access.origin[axis];
+        const auto other = std::find_if(p.uniforms().begin(), p.uniforms().end(),
+                                        [&](const Uniform& u) { return !(u.symbol == origin); });
+        origin = axis == 0 && p.tensor((*list)[at].access.tensor).device >= 0 ? other->symbol : origin + 1;
+        CHECK(refuted(code) != "");
+      }
+    Code code = code_of(p); // the rows of the other device
+    const auto [list, at] = find(code, InstKind::load, 0);
+    const auto [others, other] = find(code, InstKind::load, 1);
+    std::swap((*list)[at].access.tensor, (*others)[other].access.tensor);
+    CHECK(refuted(code) != "");
+  }
+}
+
 TEST_CASE("devices: what orders them in machine code is missed when it is gone") {
   const Undecided validation;
   for (const char* arch : {"gfx942", "gfx950"}) {

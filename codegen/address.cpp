@@ -6,6 +6,8 @@
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 
+#include <inlay/algebra/symbolic.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -304,6 +306,16 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     std::vector<Sym> end(axes, Sym(0));
     end[axis] = out.rows;
     out.records = tensor.at(end) - tensor.at(begin);
+    // Of rows with something between them the last one ends with its last element: what would lie behind it need not be memory.
+    const auto apart = [&](const Size& z) {
+      const std::vector<AtomId> of_place = inlay::symbols(tensor.place.inner());
+      return z.facts.least == 0 &&
+             std::find(of_place.begin(), of_place.end(), *z.symbol.as_atom()) != of_place.end();
+    };
+    if (!tensor.output && std::any_of(program.sizes().begin(), program.sizes().end(), apart)) {
+      for (std::size_t n = 0; n < axes; ++n) end[n] = (n == axis ? out.rows : tensor.shape[n]) - Sym(1);
+      out.records = tensor.at(end) + Sym(1) - tensor.at(begin);
+    }
   } else if (out.ends_with_tensor) {
     std::vector<Sym> last; // rows may overlap: past the last element, not where a next row would begin
     for (const Sym& extent : tensor.shape) last.push_back(extent - Sym(1));

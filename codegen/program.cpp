@@ -17,6 +17,20 @@
 #include <set>
 
 namespace inlay::codegen {
+namespace {
+
+/// A size that may be 0 is how far rows are apart, say, and no part of an extent: all that is proved is proved of extents from 1 on.
+void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string& what) {
+  const std::vector<AtomId> all = inlay::symbols(extent);
+  for (const Size& s : sizes)
+    if (s.facts.least == 0 && s.name != "rank" &&
+        std::find(all.begin(), all.end(), *s.symbol.as_atom()) != all.end())
+      throw CodegenError(what + ": the size " + s.name + ", which may be 0, is part of an extent",
+                         "extent " + to_string(extent),
+                         "a size from 1 on; what may be 0 stands in strides, (m,n):(n+" + s.name + ",1)");
+}
+
+} // namespace
 
 Program::Program(std::string name, const Target& target, int threads, std::source_location where)
     : name_(std::move(name)), target_(&target), threads_(threads), where_(where) {
@@ -40,13 +54,13 @@ void Program::refuse_argument_named(const std::string& name, const std::string& 
 }
 
 Sym Program::size(const std::string& name, SizeFacts facts) {
-  if (facts.least < 1 || facts.most > INT32_MAX || facts.least > facts.most || facts.multiple < 1 ||
-      facts.most / facts.multiple * facts.multiple < facts.least)
-    throw CodegenError("size " + name +
-                           ": a size is a number from 1 to 2147483647, and these facts say no such range",
-                       "from   " + std::to_string(facts.least) + " to " + std::to_string(facts.most) +
-                           ", a multiple of " + std::to_string(facts.multiple),
-                       "1 <= least <= most <= 2147483647");
+  if (facts.least < 0 || facts.most < 1 || facts.most > INT32_MAX || facts.least > facts.most ||
+      facts.multiple < 1 || facts.most / facts.multiple * facts.multiple < facts.least)
+    throw CodegenError(
+        "size " + name + ": a size is a number from 0 to 2147483647, and these facts say no such range",
+        "from   " + std::to_string(facts.least) + " to " + std::to_string(facts.most) + ", a multiple of " +
+            std::to_string(facts.multiple),
+        "0 <= least <= most <= 2147483647, with most 1 or more; extents are of sizes from 1 on");
   for (const Size& s : sizes_)
     if (s.name == name) throw CodegenError("size " + name + " is declared twice");
   refuse_argument_named(name, "size");
@@ -69,6 +83,7 @@ Interval tile_numbers(Sym extent, int tile) {
 }
 
 Sym Program::workgroups(int axis, Sym extent, int tile) {
+  refuse_empty(sizes_, extent, "grid axis " + std::to_string(axis));
   if (shares_)
     throw CodegenError("grid axis " + std::to_string(axis) + " is declared after the shares of its tiles");
   for (const GridAxis& g : grid_)
@@ -108,6 +123,7 @@ void Program::order_tiles(const TileOrder& order) {
 }
 
 Program::Share Program::share(int workers, Sym extent, int tile) {
+  refuse_empty(sizes_, extent, "share");
   if (shares_) throw CodegenError("share: the tiles are shared out already");
   const bool two = grid_.size() == 2 && grid_[0].axis + grid_[1].axis == 1;
   if (!two || !tickets_.empty() || !turns_.empty())
@@ -183,6 +199,7 @@ SymLayout row_major(const std::vector<Sym>& shape) {
 Tensor Program::global(const std::string& name, Element element, std::vector<Sym> shape,
                        std::optional<SymLayout> place, bool output) {
   refuse_argument_named(name, "tensor");
+  for (const Sym& extent : shape) refuse_empty(sizes_, extent, "tensor " + name);
   Tensor t;
   t.id = static_cast<int>(tensors_.size());
   t.name = name;
@@ -254,6 +271,7 @@ Tensor Program::window(const std::string& name, const Tensor& of, std::vector<Wi
   if (of.space != Space::global || of.output || of.far || bits(of.element) < 8)
     refuse(of.name + " is no input of elements of 8 bits or more, below 2 GiB", to_string(of.place),
            "an input");
+  for (const WindowAxis& axis : axes) refuse_empty(sizes_, axis.extent, "window " + name);
   const std::size_t rank = of.shape.size();
   if (of.place.inner().modes().size() != rank)
     refuse(of.name + " has an axis of several modes", to_string(of.place),
@@ -451,11 +469,13 @@ Expr Program::in_memory(Expr e) const {
 }
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
+  refuse_empty(sizes_, extent, "fold");
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   return expressions_->fold(monoid, k, extent, body(k));
 }
 
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
+  for (const Sym& s : {extent, begin, end}) refuse_empty(sizes_, s, "sum");
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   const std::pair<Sym, Sym> part[] = {{begin, end}};
   return expressions_->partial_fold(Monoid::sum, k, extent, part, body(k));
@@ -1182,6 +1202,7 @@ bool idle(const std::vector<Op>& ops) {
 void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
                    Where where) {
   if (tile < 1) throw CodegenError("loop: a tile of " + std::to_string(tile));
+  refuse_empty(sizes_, extent, "loop");
   if (!role_.all())
     throw CodegenError("roles: a loop inside of a role is not generated",
                        "role   " + role_name_ + ", line " + std::to_string(where.line()),

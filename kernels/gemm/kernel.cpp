@@ -18,6 +18,7 @@ enum class Same : std::uint8_t {
 };
 struct Asked : GemmSpec {
   std::int64_t m = 256, n = 256, k = 256;
+  GemmPads pads;
   Same same = Same::any;
 };
 using Read = Reads<Asked>;
@@ -82,6 +83,18 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const 
   return out;
 }
 
+/// The pad of a matrix, a size of the launch where it is not `no`.
+Read pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
+  return {"no, or 0 to " + std::to_string(most), [=](Asked& asked, const std::string& text) -> std::string {
+            asked.padded.*there = text != "no";
+            if (text == "no") return {};
+            const auto number = number_in(text, 0, most);
+            if (!number) return "is neither no nor a number from 0 to " + std::to_string(most);
+            asked.pads.*pad = *number;
+            return {};
+          }};
+}
+
 /// The words of every switch, and `batch`.
 Same same_bits(const Asked&, const std::string& text) {
   if (text == "batch") return Same::batch;
@@ -110,6 +123,15 @@ Face<Asked> face(bool pre) {
         "yes: C is a matrix of its own, and the result is named D\n"
         "in-place: C is what D holds before the launch; with --beta yes they may not share memory\n"
         "Where beta is 0, nothing of C reaches D, NaN neither"},
+       {"pad-a", pad(&GemmSpec::Padded::a, &GemmPads::a), "no",
+        "elements between rows of A, a size of the launch: lda is k and these", "", "a multiple of 16 bytes"},
+       {"pad-b", pad(&GemmSpec::Padded::b, &GemmPads::b), "no",
+        "elements between rows of B, a size of the launch: ldb is k and these", "", "a multiple of 16 bytes"},
+       {"pad-c", pad(&GemmSpec::Padded::c, &GemmPads::c), "no",
+        "with --beta yes: elements between rows of C: ldc is n and these", "", "a multiple of n-multiple"},
+       {"pad-d", pad(&GemmSpec::Padded::d, &GemmPads::d), "no",
+        "elements between rows of the result, a size of the launch: ldd is n and these", "",
+        "a multiple of n-multiple; what lies there stays"},
        {"out",
         Read::parsed(&Asked::out, "f32, f16, bf16, i32",
                      [](const Asked& asked, const std::string& text) {
@@ -206,12 +228,10 @@ Face<Asked> face(bool pre) {
           [=](const Asked& asked, std::uint64_t seed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
-            return gemm_problem(spec, asked.m, asked.n, asked.k, seed);
+            return gemm_problem(spec, asked.m, asked.n, asked.k, seed, asked.pads);
           },
           {"m", "n", "k"},
-          [](const Asked& asked) {
-            return std::vector{asked.m, asked.n, asked.k};
-          },
+          [](const Asked& asked) { return gemm_sizes(asked, asked.m, asked.n, asked.k, asked.pads); },
 #ifdef INLAY_VALIDATE // the cycle model is there
           [=](const Asked& asked, const Flags& fixed) {
             GemmSpec spec = asked;

@@ -27,6 +27,9 @@ std::int64_t longest_row(int rows, Element element) {
                   ((std::int64_t{1} << 31) / (rows * bits(element) / 8) - 32) / 32 * 32);
 }
 
+/// Of a row and of what lies between rows each, where these are apart.
+std::int64_t half_of(std::int64_t row) { return row / 2 / 32 * 32; }
+
 [[noreturn]] void refuse(const std::string& field, const std::string& value, const std::string& hint) {
   throw std::invalid_argument(fmt::format("gemm: {} = {} is not supported\n  hint   {}", field, value, hint));
 }
@@ -40,6 +43,7 @@ constexpr int most_parts = 64;
 /// The longest N: rows of C as above; in an order of tiles, with 65535 workgroups along the other axis, at most 2^31.
 std::int64_t longest_columns(const GemmSpec& s) {
   std::int64_t row = longest_row(s.tile_m, s.out);
+  if (s.padded.c || s.padded.d) row = half_of(row);
   if (s.gather) row = std::min(row, longest_row(s.tile_m, Element::f32) / most_parts);
   return s.order.linear() ? row : std::min(row, std::int64_t{32768} * s.tile_n);
 }
@@ -47,6 +51,7 @@ std::int64_t longest_columns(const GemmSpec& s) {
 /// The longest K: rows as above; sums of i8 products stay inside i32 below 2^17 of them.
 std::int64_t longest_k(const GemmSpec& s) {
   std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
+  if (s.padded.a || s.padded.b) row = half_of(row);
   if (s.gather) row = std::min(row, std::int64_t{most_parts} * s.split);
   return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
 }
@@ -173,6 +178,17 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
+/// (rows, columns) whose rows are so many elements apart: (rows,columns):(columns+pad,1). Nothing of a pad that there is not.
+std::optional<SymLayout> apart(Sym rows, Sym columns, const std::optional<Sym>& pad) {
+  if (!pad) return {};
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(columns + *pad)});
+  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(Sym(1))});
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 /// The results of a lane in so many parts of K, one after the other.
 Layout results_of_parts(const Layout& c, int parts) {
   if (parts == 1) return c;
@@ -236,6 +252,12 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("beta", s.added == GemmSpec::Added::in_place ? "in-place" : "yes",
            s.workers > 0 ? "without stream-k-workgroups: beta C would be added once a share"
                          : "split-k-fixup yes: beta C would be added once a part");
+  if (s.padded.b && s.preshuffled_b)
+    refuse("pad-b", "yes", "without: a preshuffled B lies in blocks of 16 rows and 64 bytes");
+  if (s.padded.c && s.added != GemmSpec::Added::apart)
+    refuse("pad-c", "yes",
+           s.adds_c() ? "pad-d: in place, C is what D holds"
+                      : "with --beta yes; pad-d is that of the result");
   if (is_mx(s) && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
   if (whole && !s.weighted() ? s.out != Element::i32
@@ -365,11 +387,22 @@ Program gemm_program(const GemmSpec& s) {
                              .multiple = mx    ? 256
                                          : pre ? 4 * v
                                                : v});
+  const auto pad = [&](bool there, const std::string& name, std::int64_t most, int multiple) {
+    return there ? std::optional(k.size(name, {.least = 0, .most = half_of(most), .multiple = multiple}))
+                 : std::nullopt;
+  };
+  const std::int64_t row_of_a = longest_row(std::max(s.tile_m, s.tile_n), s.in),
+                     row_of_d = longest_row(s.tile_m, s.out);
+  const auto pad_a = pad(s.padded.a, "pad_a", row_of_a, v), pad_b = pad(s.padded.b, "pad_b", row_of_a, v),
+             pad_c = pad(s.padded.c, "pad_c", row_of_d, multiple_n),
+             pad_d = pad(s.padded.d, "pad_d", row_of_d, multiple_n);
   const bool in_place = s.added == GemmSpec::Added::in_place;
   const std::string result = s.adds_c() ? "d" : "c";
-  const Tensor C = in_place ? k.inout(result, s.out, {M, N}) : k.output(result, s.out, {M, N}),
-               A = k.input("a", s.in, {M, K}),
-               B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
+  const Tensor C = in_place ? k.inout(result, s.out, {M, N}, apart(M, N, pad_d))
+                            : k.output(result, s.out, {M, N}, apart(M, N, pad_d)),
+               A = k.input("a", s.in, {M, K}, apart(M, K, pad_a)),
+               B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v))
+                       : k.input("b", s.in, {N, K}, apart(N, K, pad_b));
   std::optional<Tensor> SA, SB, bias;
   // One scale for 32 elements of K, in whole blocks of 32 rows.
   const auto block_scales = [&](const std::string& name, Sym rows) {
@@ -383,7 +416,7 @@ Program gemm_program(const GemmSpec& s) {
   if (s.alpha) alpha = k.input("alpha", Element::f32, {1, 1});
   if (s.adds_c()) {
     beta = k.input("beta", Element::f32, {1, 1});
-    added = in_place ? C : k.input("c", s.out, {M, N});
+    added = in_place ? C : k.input("c", s.out, {M, N}, apart(M, N, pad_c));
   }
   const auto product_of = [&](Sym m, Sym n, Sym i) {
     const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row) {
@@ -507,9 +540,12 @@ Program gemm_program(const GemmSpec& s) {
   };
   const codegen::View tile_of_c = of_tile(C);
   const bool swaps = !columns && exchanges_columns(s, target, mma);
+  // Rows that are apart by any number are aligned as n and that are.
+  const int widest = columns || swaps ? 8 : 4;
   const auto put = [&](const Fragment& sum) {
     if (s.adds()) return k.add(sum, tile_of_c);
-    k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c, columns || swaps ? 8 : 4);
+    k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c,
+            s.padded.d && bits(s.out) == 16 ? std::gcd(multiple_n, widest) : widest);
   };
   const auto finish = [&](const Fragment& sum) {
     if (!s.weighted() && !columns && !swaps) return put(sum);
@@ -569,8 +605,18 @@ Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {
   return build(gemm_program(spec), options);
 }
 
-LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return contract_of(gemm_program(spec)).plan({m, n, k});
+std::vector<std::int64_t> gemm_sizes(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
+                                     const GemmPads& pads) {
+  std::vector<std::int64_t> out = {m, n, k};
+  for (const auto& [there, pad] : {std::pair(spec.padded.a, pads.a), std::pair(spec.padded.b, pads.b),
+                                   std::pair(spec.padded.c, pads.c), std::pair(spec.padded.d, pads.d)})
+    if (there) out.push_back(pad);
+  return out;
+}
+
+LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
+                            const GemmPads& pads) {
+  return contract_of(gemm_program(spec)).plan(gemm_sizes(spec, m, n, k, pads));
 }
 
 } // namespace inlay::kernels

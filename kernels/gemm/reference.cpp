@@ -42,6 +42,26 @@ Matrix rows_of(const Bytes& matrix, std::int64_t first, std::int64_t count, std:
       count, columns, type);
 }
 
+/// Rows so many bytes apart, with `between` between them, and back.
+Bytes spread(const Bytes& dense, std::int64_t rows, std::int64_t gap, std::byte between) {
+  if (gap == 0 || rows == 0) return dense;
+  const std::size_t row = dense.size() / static_cast<std::size_t>(rows),
+                    pitch = row + static_cast<std::size_t>(gap);
+  Bytes out(pitch * static_cast<std::size_t>(rows) - static_cast<std::size_t>(gap), between);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r)
+    std::copy_n(dense.data() + r * row, row, out.data() + r * pitch);
+  return out;
+}
+Bytes dense(const Bytes& apart, std::int64_t rows, std::int64_t gap) {
+  if (gap == 0) return apart;
+  const std::size_t pitch = (apart.size() + static_cast<std::size_t>(gap)) / static_cast<std::size_t>(rows);
+  Bytes out;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r)
+    out.insert(out.end(), apart.begin() + static_cast<std::ptrdiff_t>(r * pitch),
+               apart.begin() + static_cast<std::ptrdiff_t>((r + 1) * pitch) - gap);
+  return out;
+}
+
 /// Scales of 32 k each, 2^-6 to 2^1, and where a kernel has them; padding is NaN.
 struct BlockScales {
   Matrix values;
@@ -67,23 +87,31 @@ struct BlockScales {
 
 } // namespace
 
-Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
-                     std::uint64_t seed) {
+Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed,
+                     const GemmPads& pads) {
   Problem problem;
-  problem.launch = plan_gemm_launch(spec, m, n, k);
+  problem.launch = plan_gemm_launch(spec, m, n, k, pads);
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
   const Matrix added = spec.adds_c() ? random_matrix(m, n, spec.out, seed + 5) : Matrix();
   const bool in_place = spec.added == GemmSpec::Added::in_place;
   const Bytes c = to_bytes(added, spec.out);
+  // Between rows lies what is no number, and stays.
+  const std::byte between = poison(1)[0];
+  const auto gap = [](bool there, Element type, std::int64_t pad) { return there ? bytes_of(type, pad) : 0; };
+  const std::int64_t gap_of_d = gap(spec.padded.d, spec.out, pads.d);
   problem.buffers = {{spec.adds_c() ? "D" : "C",
-                      in_place      ? c
-                      : spec.adds() ? Bytes(c_bytes)
-                                    : poison(c_bytes),
+                      spread(in_place      ? c
+                             : spec.adds() ? Bytes(c_bytes)
+                                           : poison(c_bytes),
+                             m, gap_of_d, between),
                       true},
-                     {"A", a, false},
-                     {"B", spec.preshuffled_b ? preshuffle(b, n, k, spec.in) : b, false}};
+                     {"A", spread(a, m, gap(spec.padded.a, spec.in, pads.a), between), false},
+                     {"B",
+                      spec.preshuffled_b ? preshuffle(b, n, k, spec.in)
+                                         : spread(b, n, gap(spec.padded.b, spec.in, pads.b), between),
+                      false}};
   // Scales of rows and columns and a bias, as vectors.
   const auto vector = [&](bool there, std::int64_t length, std::uint64_t offset, double otherwise) {
     return there ? random_matrix(length, 1, Element::f32, seed + offset)
@@ -109,7 +137,8 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   const auto number = [](double value) { return to_bytes(Matrix::Constant(1, 1, value), Element::f32); };
   if (spec.alpha) problem.buffers.push_back({"alpha", number(alpha), false});
   if (spec.adds_c()) problem.buffers.push_back({"beta", number(beta), false});
-  if (spec.adds_c() && !in_place) problem.buffers.push_back({"C", c, false});
+  if (spec.adds_c() && !in_place)
+    problem.buffers.push_back({"C", spread(c, m, gap(spec.padded.c, spec.out, pads.c), between), false});
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
     problem.buffers.push_back(
@@ -136,8 +165,12 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   const double operations = !spec.weighted() ? 0 : spec.adds_c() ? 8 : spec.alpha ? 5 : 4;
   sa *= alpha;
   problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, added, beta,
-                   operations, m, n, k, parts, sums, in = spec.in,
-                   out = spec.out](std::span<const Bytes> buffers) {
+                   operations, m, n, k, parts, sums, in = spec.in, out = spec.out, gap_of_d,
+                   between](std::span<const Bytes> buffers) {
+    const Bytes of_d = dense(buffers[0], m, gap_of_d);
+    Check stray;
+    stray.message = "something was stored between the rows of the result";
+    if (spread(of_d, m, gap_of_d, between) != buffers[0]) return stray;
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == Element::f16 ? std::max(parts, 1.0) * std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
@@ -147,7 +180,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
       const std::int64_t rows = std::min(block, m - i);
       Matrix left = rows_of(a, i, rows, k, in);
       block_a.apply(left, i);
-      const Matrix result = rows_of(buffers[0], i, rows, n, out);
+      const Matrix result = rows_of(of_d, i, rows, n, out);
       for (std::int64_t j = 0; j < n; j += block) {
         const std::int64_t columns = std::min(block, n - j);
         Matrix right = rows_of(b, j, columns, k, in);

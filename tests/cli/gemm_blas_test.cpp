@@ -31,30 +31,36 @@ struct Numbers {
   bool nan_in_c = false;
 };
 
-Bytes matrix(char name, std::int64_t rows, std::int64_t columns, Element type) {
-  Bytes out(static_cast<std::size_t>(rows * columns * codegen::bits(type) / 8));
+/// Rows `pad` elements apart, between which all bits are 1.
+Bytes matrix(char name, std::int64_t rows, std::int64_t columns, Element type, std::int64_t pad = 0) {
+  const std::int64_t pitch = columns + pad;
+  Bytes out(static_cast<std::size_t>((rows * pitch - pad) * codegen::bits(type) / 8), std::byte{0xff});
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; ++c)
-      codegen::put_code(out, static_cast<std::size_t>(r * columns + c), type,
+      codegen::put_code(out, static_cast<std::size_t>(r * pitch + c), type,
                         codegen::encode(type, whole(name, r, c)));
   return out;
 }
 
-/// Launches and compares every element of D: exactly, in f32 and in types that hold these numbers.
-void expect_exact(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, std::int64_t n,
-                  std::int64_t k, const Numbers& x, bool stress = false) {
-  Problem problem = gemm_problem(spec, m, n, k, 1);
+/// What is wrong with D, element by element and between its rows: exactly, in types that hold these numbers. Nothing where it is right.
+std::string wrong(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const Numbers& x, bool stress = false, const GemmPads& pads = {}) {
+  Problem problem = gemm_problem(spec, m, n, k, 1, pads);
   const std::string result = spec.adds_c() ? "D" : "C";
-  Bytes c = matrix('c', m, n, spec.out);
+  const bool in_place = spec.added == Added::in_place;
+  Bytes c = matrix('c', m, n, spec.out, in_place ? pads.d : pads.c);
   if (x.nan_in_c) std::fill(c.begin(), c.end(), std::byte{0xff}); // of every type that is there
   for (auto& b : problem.buffers) {
     const std::size_t bytes = b.data.size();
     if (b.name == result) {
-      if (spec.added == Added::in_place) b.data = c;
+      if (in_place)
+        b.data = c;
+      else
+        std::fill(b.data.begin(), b.data.end(), std::byte{0xff});
     } else if (b.name == "A") {
-      b.data = matrix('a', m, k, spec.in);
+      b.data = matrix('a', m, k, spec.in, pads.a);
     } else if (b.name == "B") {
-      b.data = matrix('b', n, k, spec.in);
+      b.data = matrix('b', n, k, spec.in, pads.b);
     } else if (b.name == "C") {
       b.data = c;
     } else if (b.name == "bias") {
@@ -66,22 +72,34 @@ void expect_exact(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, 
     REQUIRE(b.data.size() == bytes);
   }
   const Bytes d = launch(kernel, problem, stress).at(0);
+  const std::int64_t pitch = n + pads.d;
+  const auto at = [&](std::int64_t r, std::int64_t j) {
+    return codegen::code_at(d, static_cast<std::size_t>(r * pitch + j), spec.out);
+  };
   for (std::int64_t r = 0; r < m; ++r)
-    for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t j = 0; j < pitch && r * pitch + j < m * pitch - pads.d; ++j) {
+      if (j >= n) {
+        if (at(r, j) != (codegen::bits(spec.out) == 16 ? 0xffffU : 0xffffffffU))
+          return "something was stored between rows " + std::to_string(r) + " and " + std::to_string(r + 1);
+        continue;
+      }
       double sum = 0;
       for (std::int64_t i = 0; i < k; ++i) sum += whole('a', r, i) * whole('b', j, i);
       double expected = spec.alpha ? x.alpha * sum : sum;
       if (spec.adds_c() && x.beta != 0)
         expected += x.beta * (x.nan_in_c ? static_cast<double>(NAN) : whole('c', r, j));
       if (spec.bias) expected += whole('v', 0, j);
-      const double got =
-          codegen::decode(spec.out, codegen::code_at(d, static_cast<std::size_t>(r * n + j), spec.out));
-      const bool same = std::isnan(expected) ? std::isnan(got) : got == expected;
-      if (!same) {
-        INFO("element (" << r << "," << j << "): " << got << ", and expected " << expected);
-        FAIL("another result");
-      }
+      const double got = codegen::decode(spec.out, at(r, j));
+      if (std::isnan(expected) ? !std::isnan(got) : got != expected)
+        return "element (" + std::to_string(r) + "," + std::to_string(j) + "): " + std::to_string(got) +
+               ", and expected " + std::to_string(expected);
     }
+  return "";
+}
+
+void expect_exact(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const Numbers& x, bool stress = false, const GemmPads& pads = {}) {
+  CHECK(wrong(spec, kernel, m, n, k, x, stress, pads).empty());
 }
 
 GemmSpec small() {
@@ -150,6 +168,63 @@ TEST_CASE("gemm: where beta is 0 nothing of C reaches D, NaN neither; elsewhere 
     expect_exact(spec, kernel, 70, 67, 80, {.beta = 1e-40, .nan_in_c = true});
     expect_exact(spec, kernel, 70, 67, 80, {.beta = NAN});
   }
+}
+
+TEST_CASE("gemm: rows that are apart: the pads are sizes of a launch, and what lies between rows stays") {
+  for (const Named& form : forms())
+    for (const Added added : {Added::apart, Added::in_place, Added::none}) {
+      GemmSpec spec = form.spec;
+      spec.alpha = added != Added::none, spec.added = added;
+      spec.padded = {.a = true, .b = true, .c = added == Added::apart, .d = true};
+      if (spec.in == Element::i8 && added == Added::none) spec.out = Element::i32;
+      if (form.name == "one wave" && added == Added::in_place) continue;
+      INFO(form.name << " " << static_cast<int>(added));
+      const Artifact kernel = build_gemm(spec);
+      const std::int64_t v = 128 / codegen::bits(spec.in), g = spec.multiple_n, n = g == 1 ? 67 : 68;
+      expect_exact(spec, kernel, 70, n, 80, {}, true, {.a = v, .b = 3 * v, .c = 2 * g, .d = 5 * g});
+      expect_exact(spec, kernel, 65, n, 64, {}, false, {});
+      expect_exact(spec, kernel, 1, n, 16, {}, false, {.a = 0, .b = 64, .c = 0, .d = g});
+      expect_exact(spec, kernel, 3, n, 16, {}, false, {.a = 2048, .b = 0, .c = 1000 * g, .d = 0});
+    }
+  { // The parts of K have rows of their own.
+    const Undecided validation;
+    GemmSpec spec = small();
+    spec.split = 64, spec.gather = true, spec.added = Added::apart;
+    spec.padded = {.a = true, .b = false, .c = true, .d = true};
+    expect_exact(spec, build_gemm(spec), 70, 68, 200, {}, true, {.a = 8, .c = 8, .d = 4});
+  }
+  // A kernel that takes the one pad for the other is seen.
+  GemmSpec spec = small();
+  spec.alpha = true, spec.added = Added::apart;
+  spec.padded = {.a = true, .b = true, .c = true, .d = true};
+  const auto told = [&](const GemmPads& pads) {
+    codegen::Program p = gemm_program(spec);
+    std::vector<codegen::Tensor*> of;
+    for (codegen::Tensor& t : p.mutable_tensors())
+      if (t.name == "c" || t.name == "d") of.push_back(&t);
+    REQUIRE(of.size() == 2);
+    std::swap(of[0]->place, of[1]->place);
+    const Artifact kernel = build(std::move(p));
+    Problem problem = gemm_problem(spec, 64, 64, 64, 1, pads);
+    const auto device = inlay::kernels::open_device("emulator", kernel.arch);
+    std::vector<Bytes> buffers;
+    for (const auto& b : problem.buffers) buffers.push_back(b.data);
+    return problem.check(inlay::kernels::run(*device, kernel, buffers, gemm_sizes(spec, 64, 64, 64, pads)))
+        .ok;
+  };
+  CHECK(told({.a = 8, .b = 8, .c = 4, .d = 4}));
+  CHECK_THROWS_WITH(told({.a = 8, .b = 8, .c = 0, .d = 4}), Contains("d"));
+}
+
+TEST_CASE("gemm: the judge sees a store between the rows of the result") {
+  GemmSpec spec = small();
+  spec.padded.d = true;
+  const Problem problem = gemm_problem(spec, 5, 7, 8, 1, {.d = 3});
+  std::vector<Bytes> after = launch(build_gemm(spec), problem);
+  CHECK(problem.check(after).ok);
+  after[0][4 * 8] ^= std::byte{1}; // of element (0,8)
+  CHECK_FALSE(problem.check(after).ok);
+  CHECK_THAT(problem.check(after).message, Contains("between the rows"));
 }
 
 TEST_CASE("gemm: with stored parts the last workgroup adds beta C, once") {
@@ -264,13 +339,25 @@ TEST_CASE("gemm: what alpha, beta and C cannot be combined with is refused by na
              Contains("out = i32") && Contains("f32, f16 or bf16"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.added = Added::apart, s.tile_m = s.tile_n = 256, s.tile_k = 32; }),
              Contains("beta = yes") && Contains("at most 128 accumulators"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.padded.c = true; }), Contains("pad-c = yes") && Contains("pad-d"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.padded.c = true, s.added = Added::in_place; }),
+             Contains("pad-c = yes") && Contains("pad-d: in place"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.padded.b = s.preshuffled_b = true; }),
+             Contains("pad-b = yes") && Contains("preshuffled B"));
   CHECK(refusal([](GemmSpec& s) { s.alpha = true, s.tile_m = s.tile_n = 256, s.tile_k = 32; }) == "nothing");
+  GemmSpec apart = small();
+  apart.padded.a = true;
+  CHECK_THROWS_WITH(plan_gemm_launch(apart, 64, 64, 64, {.a = 3}),
+                    Contains("pad_a = 3 is not a multiple of 8"));
+  CHECK_THROWS_WITH(plan_gemm_launch(apart, 64, 64, 64, {.a = -8}), Contains("pad_a = -8"));
+  CHECK_THROWS_WITH(plan_gemm_launch(apart, 64, 64, 1 << 21), Contains("1 to 1048576"));
+  CHECK(inlay_run({"gemm", "--m", "64", "--n", "64", "--k", "64", "--pad-a", "8", "--pad-d", "1"}).exit == 0);
   const auto ran = inlay_run({"gemm", "--beta", "maybe"});
   CHECK(ran.exit == 2);
   CHECK_THAT(ran.err, Contains("--beta 'maybe' is none of no, yes, in-place"));
 }
 
-TEST_CASE("gemm: a D that shares memory with C is not launched; in place it is one buffer") {
+TEST_CASE("gemm: a D that shares memory with C is not launched, and in place it is one buffer") {
   GemmSpec spec = small();
   spec.added = Added::apart;
   const LaunchContract apart = build_gemm(spec).contract;

@@ -1249,7 +1249,8 @@ TEST_CASE("derive: an operand scaled by blocks of k before the product") {
 }
 
 TEST_CASE("sizes: facts that no number has are refused") {
-  for (const SizeFacts& facts : std::vector<SizeFacts>{{.least = 0},
+  for (const SizeFacts& facts : std::vector<SizeFacts>{{.least = -1},
+                                                       {.least = 0, .most = 0},
                                                        {.least = 3, .most = 2},
                                                        {.multiple = 0},
                                                        {.most = 3, .multiple = 7},
@@ -1259,4 +1260,22 @@ TEST_CASE("sizes: facts that no number has are refused") {
   }
   Program k("some", Target::named("gfx942"), 64);
   CHECK_NOTHROW(k.size("n", {.least = 8, .most = 14, .multiple = 7}));
+}
+
+TEST_CASE("sizes: one that may be 0 stands in strides, and is refused in extents") {
+  Program k("apart", Target::named("gfx942"), 64);
+  const Sym n = k.size("n"), gap = k.size("gap", {.least = 0, .most = 100});
+  const Tensor y = k.output("y", Element::f32, {n});
+  const auto refused = [&](const std::string& what, const auto& f) {
+    CHECK_THROWS_WITH(f(), Contains(what) && Contains("the size gap, which may be 0, is part of an extent"));
+  };
+  refused("tensor x", [&] { k.input("x", Element::f32, {gap}); });
+  refused("tensor x", [&] { k.output("x", Element::f32, {n, n + gap}); });
+  refused("grid axis 0", [&] { k.workgroups(0, gap, 4); });
+  refused("fold", [&] { k.sum(gap, [&](Sym) { return k.constant(1); }); });
+  refused("sum", [&] { k.sum(n, Sym(0), gap, [&](Sym) { return k.constant(1); }); });
+  refused("loop", [&] { k.loop(gap, 4, {}, [](Sym) {}); });
+  refused("loop", [&] { k.loop(Sym(0), n + gap, 4, {}, [](Sym) {}); });
+  k.workgroups(0, n, 4), k.workgroups(1, n, 4);
+  refused("share", [&] { k.share(4, gap, 4); });
 }

@@ -260,7 +260,7 @@ class Refused(unittest.TestCase):
         tile = k.tile(x, [1024], [w])
         values = k.load(tile, tv, 4)
         for f, pattern in ((lambda: k.size("n"), "declared twice"),
-                           (lambda: k.size("m", least=0), "no such range"),
+                           (lambda: k.size("m", least=-1), "no such range"),
                            (lambda: k.load(tile, tv, 3), "do not divide"),
                            (lambda: k.load(tile, line_tv(512, 4, 128), 4), "all work-items"),
                            (lambda: k.tile(x, [8, 8], [0, 0]), "has 1 axes"),

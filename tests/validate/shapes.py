@@ -37,7 +37,8 @@ KERNELS += ["layernorm", "layernorm --dtype f32 --arch gfx950", "layernorm --res
 KERNELS += ["silu_and_mul", "silu_and_mul --arch gfx950 --dtype bf16", "rmsnorm --dtype f32 --vector 1"]
 KERNELS += ["vector_add", "moe_stage1"]
 KERNELS += ["gemm --dtype i8 --scales yes", "gemm --arch gfx950 --dtype i8 --scales yes --bias yes"]
-KERNELS += ["gemm --tile 64x64x64 --alpha yes --beta yes --bias yes", "gemm --arch gfx950 --tile 64x64x64 --alpha yes --beta in-place"]
+KERNELS += ["gemm --tile 64x64x64 --alpha yes --beta yes --bias yes", "gemm --arch gfx950 --tile 64x64x64 --alpha yes --beta in-place",
+            "gemm --tile 64x64x64 --beta yes --pad-a 8 --pad-b 16 --pad-c 5 --pad-d 3"]
 KERNELS += ["flash_attention", "flash_attention --arch gfx950 --waves 1 --tile-q 32 --tile-k 32 --head-dim 64"]
 KERNELS += ["flash_attention --causal 1", "flash_attention --causal 1 --group 2 --head-dim 64"]
 KERNELS += ["block_scale_gemm", "block_scale_gemm --arch gfx950"]

@@ -30,6 +30,12 @@ namespace inlay::kernels {
 
 using codegen::Element;
 
+/// Elements between the rows of A, of B, of a C that is added, and of the result: of BLAS's leading dimensions lda = k + a, ldb = k + b,
+/// ldc = n + c, ldd = n + d.
+struct GemmPads {
+  std::int64_t a = 0, b = 0, c = 0, d = 0;
+};
+
 struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
@@ -57,6 +63,12 @@ struct GemmSpec {
   /// or what D held before the launch.
   enum class Added : std::uint8_t { none, apart, in_place };
   Added added = Added::none;
+  /// Whose rows are apart: that matrix has a size of the launch more, pad_a, pad_b, pad_c or pad_d. Of A and B whole 16 bytes. What
+  /// lies between the rows of the result is left as it is.
+  struct Padded {
+    bool a = false, b = false, c = false, d = false;
+  };
+  Padded padded;
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;
@@ -140,7 +152,11 @@ struct GemmSpec {
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
-                                          std::int64_t k);
+                                          std::int64_t k, const GemmPads& pads = {});
+
+/// The sizes of the launch: m, n, k, and the pads of `padded`.
+[[nodiscard]] std::vector<std::int64_t> gemm_sizes(const GemmSpec& spec, std::int64_t m, std::int64_t n,
+                                                   std::int64_t k, const GemmPads& pads = {});
 
 /// A, B uniform in [-1, 1) from `seed`, C poisoned; the reference is Eigen in double precision, the bound for each
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
@@ -148,6 +164,6 @@ struct GemmSpec {
 /// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
 /// bound is 0; scales, a bias, alpha and beta C add the roundings of at most eight operations.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
-                                   std::uint64_t seed);
+                                   std::uint64_t seed, const GemmPads& pads = {});
 
 } // namespace inlay::kernels

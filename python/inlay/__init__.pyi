@@ -399,9 +399,10 @@ def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ...,
     a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
 
         >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
-def gemm(a: Any, b: Any, /, *, device: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16. Sums are in float32.
+def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """a @ b, of matrices M x K and K x N of float16 or bfloat16, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
 
+    `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
     chosen for the sizes, M rounded up to a power of two."""

@@ -280,9 +280,10 @@ def _gpu_arch(where):
     return _library().inlay_device_arch(_device(where)).decode()
 
 
-def gemm(a, b, /, *, device="auto", arch=None, **options):
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16. Sums are in float32.
+def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, device="auto", arch=None, **options):
+    """a @ b, of matrices M x K and K x N of float16 or bfloat16, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
 
+    `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
     chosen for the sizes, M rounded up to a power of two.
@@ -290,8 +291,8 @@ def gemm(a, b, /, *, device="auto", arch=None, **options):
     if _is_tensor(a):
         from . import torch
 
-        return torch.gemm(a, b, *torch.texts(device, arch, options))
-    return gemm_of(a, b, device, arch, options)
+        return torch.gemm(a, b, *torch.texts(device, arch, options), c, float(alpha), float(beta))
+    return gemm_of(a, b, device, arch, options, c, float(alpha), float(beta))
 
 
 def _arrays(name, **inputs):
@@ -300,10 +301,15 @@ def _arrays(name, **inputs):
             raise TypeError(f"{name}: {n} is of type {type(x).__name__}: arrays of numpy, tensors of torch and what has shape and dtype as they do are taken")
 
 
-def gemm_shapes(a, b):
-    _arrays("gemm", a=a, b=b)
+def gemm_shapes(a, b, options=None, c=None, beta=1.0):
+    _arrays("gemm", a=a, b=b, **({} if c is None else {"c": c}))
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
+    if c is None:
+        if beta != 1:
+            raise ValueError(f"gemm: beta={beta} and no c")
+    elif tuple(c.shape) != (a.shape[0], b.shape[1]) or _element(c) != _gemm_element(a, options or {}):
+        raise ValueError(f"gemm: c of {tuple(c.shape)} {c.dtype}, and the result is {(a.shape[0], b.shape[1])} of {_gemm_element(a, options or {})}")
 
 
 def _gemm_element(a, options):
@@ -318,17 +324,38 @@ def gemm_type(a, options):
     return _type(_gemm_element(a, options), a)
 
 
-def gemm_of(a, b, device, arch, options):
-    gemm_shapes(a, b)
+def _number(value, like):
+    """One number as a buffer of float32, where `like` is."""
+    if _of_gpu(like):
+        import torch
+
+        return torch.full((1,), value, dtype=torch.float32, device=like.device)
+    import numpy
+
+    return numpy.array([value], numpy.float32)
+
+
+def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0):
+    gemm_shapes(a, b, options, c, beta)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     element = _gemm_element(a, options)
-    if k == 0:  # a sum of nothing
+    if beta == 0:
+        c = None
+    if k == 0 and c is None:  # a sum of nothing
         return _zeros((m, n), element, a)
+    more = -k % 8 or (8 if k == 0 else 0)
     left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
-    if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
-        left, right = (_padded(x, -k % 8) for x in (left, right))
+    if more:  # the kernel moves 8 elements at a time; more zeros of K change no sum
+        left, right = (_padded(x, more) for x in (left, right))
     left, right = (x if _of_gpu(x) else _with_type(x, a) for x in (left, right))
-    return _compute("gemm", {"a": left, "b": right}, {"c": ((m, n), element)}, {"m": m, "n": n, "k": k + -k % 8}, options, device, arch)[0]
+    inputs = {"a": left, "b": right}
+    if alpha != 1:
+        options, inputs["alpha"] = {**options, "alpha": "yes"}, _number(alpha, a)
+    if c is not None:
+        options, inputs["beta"] = {**options, "beta": "yes"}, _number(beta, a)
+        inputs["c"] = c
+    result = "c" if c is None else "d"
+    return _compute("gemm", inputs, {result: ((m, n), element)}, {"m": m, "n": n, "k": k + more}, options, device, arch)[0]
 
 
 def _padded(x, more):

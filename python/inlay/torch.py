@@ -7,6 +7,8 @@ trained, and compiled by torch.compile.
 They run where their tensors are: on the GPU in torch's current stream, also while a graph is captured; on the host as `inlay.gemm` says. `options`
 of an operator is the text of the kernel's own options, `tile=64x64x32;waves=2x2`; `device` and `arch` are texts, empty for "auto".
 """
+from typing import Optional
+
 import torch
 
 from . import _kernels
@@ -49,18 +51,19 @@ def _same_function(name, ctx):
 
 
 @torch.library.custom_op("inlay::gemm", mutates_args=())
-def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "") -> torch.Tensor:
-    return _kernels.gemm_of(a, b, *_where(device, arch, options))
+def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "", c: Optional[torch.Tensor] = None,
+         alpha: float = 1.0, beta: float = 1.0) -> torch.Tensor:
+    return _kernels.gemm_of(a, b, *_where(device, arch, options), c, alpha, beta)
 
 
 @gemm.register_fake
-def _(a, b, device="", arch="", options=""):
-    _kernels.gemm_shapes(a, b)
+def _(a, b, device="", arch="", options="", c=None, alpha=1.0, beta=1.0):
+    _kernels.gemm_shapes(a, b, _options(options), c, beta)
     return a.new_empty((a.shape[0], b.shape[1]), dtype=_kernels.gemm_type(a, _options(options)))
 
 
 def _keep_gemm(ctx, inputs, output):
-    a, b, *where = inputs
+    a, b, *where, _, ctx.alpha, ctx.beta = inputs
     ctx.save_for_backward(a, b)
     _keep_where(ctx, where)
 
@@ -68,9 +71,10 @@ def _keep_gemm(ctx, inputs, output):
 def _gemm_gradients(ctx, dc):
     _same_function("gemm", ctx)
     a, b = ctx.saved_tensors
-    da = gemm(dc, b.t(), *ctx.where) if ctx.needs_input_grad[0] else None
-    db = gemm(a.t(), dc, *ctx.where) if ctx.needs_input_grad[1] else None
-    return da, db, None, None, None
+    da = gemm(dc, b.t(), *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[0] else None
+    db = gemm(a.t(), dc, *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[1] else None
+    of_c = dc * ctx.beta if any(ctx.needs_input_grad[5:6]) else None  # torch leaves out defaults at the end
+    return da, db, None, None, None, of_c, None, None
 
 
 gemm.register_autograd(_gemm_gradients, setup_context=_keep_gemm)

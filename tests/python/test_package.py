@@ -379,6 +379,28 @@ class Kernels(unittest.TestCase):
             self.assertEqual((c.shape, c.dtype), (want.shape, a.dtype))
             numpy.testing.assert_allclose(c, want, rtol=RELATIVE, atol=k * 2.0**-20)
 
+    def test_gemm_with_alpha_beta_and_c(self):
+        for (m, n, k), options in (((33, 65, 24), {}), ((17, 40, 13), {}), ((5, 8, 0), {}), ((16, 24, 32), {"out": "f32"})):
+            a, b, c = self.array(m, k), self.array(k, n), self.array(m, n, dtype=numpy.float32 if options else numpy.float16)
+            product, wide = a.astype(float) @ b.astype(float), c.astype(float)
+            for alpha, beta in ((1, 1), (0.5, -2), (0, 3), (-1.5, 0)):
+                had = c.copy()
+                d = inlay.gemm(a, b, c, alpha=alpha, beta=beta, **options)
+                self.assertEqual((d.shape, d.dtype), (c.shape, c.dtype))
+                numpy.testing.assert_allclose(d, alpha * product + beta * wide, rtol=RELATIVE, atol=(k + 4) * 2.0**-20)
+                self.assertTrue((c == had).all())
+            if k:
+                numpy.testing.assert_allclose(inlay.gemm(a, b, alpha=2, **options), 2 * product, rtol=RELATIVE, atol=k * 2.0**-20)
+            self.assertFalse(numpy.isnan(inlay.gemm(a, b, numpy.full_like(c, numpy.nan), beta=0, **options)).any())
+        a, b = self.array(4, 8), self.array(8, 6)
+        for what, call in (("gemm: c of .4, 5. float16", lambda: inlay.gemm(a, b, self.array(4, 5))),
+                           ("gemm: c of .4, 6. float32", lambda: inlay.gemm(a, b, self.array(4, 6, dtype=numpy.float32))),
+                           ("gemm: beta=2.0 and no c", lambda: inlay.gemm(a, b, beta=2))):
+            with self.assertRaisesRegex(ValueError, what):
+                call()
+        with self.assertRaisesRegex(TypeError, "gemm: c is of type list"):
+            inlay.gemm(a, b, [[1.0]])
+
     def test_gemm_refuses_what_is_no_product(self):
         with self.assertRaises(ValueError):
             inlay.gemm(self.array(4, 8), self.array(4, 8))

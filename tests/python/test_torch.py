@@ -23,6 +23,7 @@ def random(*shape, dtype=F16):
 SAMPLES = [
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24))),
     (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "emulator", "gfx950", "tile=64x64x32")),
+    (torch.ops.inlay.gemm, (random(16, 32), random(32, 24), "", "", "", random(16, 24), 0.5, -2.0)),
     (torch.ops.inlay.softmax, (random(2, 3, 100),)),
     (torch.ops.inlay.softmax, (random(8, 4).t(),)),
     (torch.ops.inlay.rms_norm, (random(4, 64), random(64))),
@@ -58,6 +59,9 @@ class Operators(unittest.TestCase):
                 torch.testing.assert_close(a.float(), b, rtol=bound, atol=4 * bound * b.abs().max().item())
 
         both(inlay.gemm, torch.matmul, random(16, 40), random(40, 24))
+        both(lambda a, b, c: inlay.gemm(a, b, c, alpha=0.5, beta=-2), lambda a, b, c: torch.addmm(c, a, b, alpha=0.5, beta=-2),
+             random(16, 40), random(40, 24), random(16, 24))
+        both(lambda a, b, c: inlay.gemm(a, b, c, beta=0), lambda a, b, c: torch.addmm(c, a, b, beta=0), random(16, 40), random(40, 24), random(16, 24))
         both(inlay.softmax, lambda x: torch.softmax(x, -1), random(3, 100))
         both(inlay.rms_norm, lambda x, w: torch.nn.functional.rms_norm(x, x.shape[-1:], w, 1e-5), random(2, 3, 64), random(64))
 

@@ -8,6 +8,7 @@
 #include <inlay/codegen/tile_order.h>
 #include <inlay/kernels/build.h>
 
+#include <algorithm>
 #include <set>
 
 namespace inlay::cli {
@@ -43,7 +44,9 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
   m.code = code;
   for (const auto& s : c.sizes) {
     launch::Size size{s.name, s.least, s.most, s.multiple, std::nullopt};
-    if (const auto at = values.find(s.name); at != values.end())
+    std::string option = s.name; // as the command line writes it
+    std::replace(option.begin(), option.end(), '_', '-');
+    if (const auto at = values.find(values.contains(option) ? option : s.name); at != values.end())
       if (const auto v = parse_number<std::int64_t>(at->second);
           v && *v >= s.least && *v <= s.most && *v % s.multiple == 0)
         size.value = *v;

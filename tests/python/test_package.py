@@ -278,6 +278,8 @@ import inlay, numpy as np
 a, b = (np.random.default_rng(1).uniform(-1, 1, s).astype(np.float16) for s in ((31, 44), (44, 64)))
 for rows in (31, 20, 9):  # the first two by one form
     np.testing.assert_allclose(inlay.gemm(a[:rows], b), a[:rows].astype(float) @ b.astype(float), rtol=2.0**-9, atol=1e-4)
+    c = np.ones((rows, 64), np.float16)
+    np.testing.assert_allclose(inlay.gemm(a[:rows], b, c, alpha=2, beta=-3), 2 * (a[:rows].astype(float) @ b.astype(float)) - 3, rtol=2.0**-9, atol=1e-2)
 parts = {"tile": "16x64x64", "waves": "1x4", "split": 64}
 for fixup, bound in (("yes", 1e-3), ("no", 0.05)):  # a counter, an output to which parts are added in float16: 0 before the launch
     left, right = np.tile(a, (1, 4))[:16], np.tile(b, (4, 1))
@@ -291,7 +293,7 @@ except inlay.CommandError as e:
     print(e)
 """)
         self.assertIn("device 'gpu' is none", out)
-        self.assertEqual(len(built), 5, built)
+        self.assertEqual(len(built), 7, built)
 
     def test_what_was_chosen_is_said_by_who_builds_and_by_who_finds_it_built(self):
         out, built = self.run_there("""

@@ -343,6 +343,13 @@ double rounded(Element element, double value, Overflow overflow, Rounding roundi
   return decode(element, encode(element, value, overflow, rounding));
 }
 
+bool holds(Element element, double value) {
+  const double there = rounded(element, value), unit = unit_roundoff(element);
+  if (!std::isfinite(value)) return there == value;
+  if (unit == 0) return std::abs(there - value) <= 0.5; // whole numbers
+  return std::isfinite(there) && std::abs(value) <= largest_finite(element) * (1 + unit);
+}
+
 // ---------------------------------------------------------------------------------------------- conversions
 
 namespace {

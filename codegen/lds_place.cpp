@@ -55,6 +55,7 @@ std::optional<std::pair<Swizzle, int>> place_without_conflicts(int element_bits,
   };
   const int dword = std::max(32 / element_bits, 1);
   for (const int padding : {0, dword, 2 * dword, 3 * dword, 4 * dword, 6 * dword, 8 * dword}) {
+    if (columns == 1 && padding > 0) break; // a tile of one axis has no rows to pad
     const std::int64_t elements = std::int64_t{rows} * (columns + padding);
     for (int bits = 0; bits <= 6; ++bits)
       for (int base = 0; base <= 5; ++base)

@@ -8,7 +8,7 @@
 
 namespace inlay::codegen {
 
-/// A swizzle on element numbers and a padding of rows, in elements, for a tile of two axes that `write` puts there and `read` takes
+/// A swizzle on element numbers and a padding of rows, in elements, for a tile of two axes (or of one: columns 1) that `write` puts there and `read` takes
 /// from there; the row-major place itself where that is free of conflicts, nothing where none of them is. It is a candidate: that
 /// it has no conflict is a claim of the kernel (solver/lds.h has the model that decides).
 ///

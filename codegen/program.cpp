@@ -32,8 +32,21 @@ void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string&
 
 } // namespace
 
+namespace {
+// What the assembler takes as a symbol, and a formula as a name; names that begin with a low line are the library's.
+void check_name(const std::string& what, const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  bool good = !name.empty() && letter(name[0]);
+  for (const char c : name) good = good && (letter(c) || (c >= '0' && c <= '9') || c == '_');
+  if (good && name != "min" && name != "max" && name != "select") return;
+  throw CodegenError(what + ": '" + name + "' is no name", good ? "it is a function of formulas" : "",
+                     good ? name + "_ or another name" : "letters, digits and _, a letter first");
+}
+} // namespace
+
 Program::Program(std::string name, const Target& target, int threads, std::source_location where)
     : name_(std::move(name)), target_(&target), threads_(threads), where_(where) {
+  check_name("kernel", name_);
   if (threads < 1 || threads > target.max_workgroup_size || threads % target.wave_size != 0)
     throw CodegenError("workgroup size out of range", "size   " + std::to_string(threads),
                        "a multiple of " + std::to_string(target.wave_size) + " up to " +
@@ -43,6 +56,7 @@ Program::Program(std::string name, const Target& target, int threads, std::sourc
 // ------------------------------------------------------------------------------------- sizes, grid, tensors
 
 void Program::refuse_argument_named(const std::string& name, const std::string& what) const {
+  check_name(what, name);
   const auto refuse = [&](const std::string& other) {
     throw CodegenError(what + " " + name + ": the kernel has an argument of this name", other + " " + name,
                        "another name: a launch passes arguments by their names");
@@ -596,8 +610,26 @@ Layout Program::of_role(const Layout& tv, const Where& where) const {
   return Layout(std::move(b).finish());
 }
 
+namespace {
+// Fragments and tensors are numbers of one program; those of another one would be taken for some of this one's.
+void check_own(const std::vector<Fragment>& all, const Fragment& f, const char* operation,
+               const std::source_location& where) {
+  const auto n = static_cast<std::size_t>(f.id);
+  if (f.id >= 0 && n < all.size() && all[n].element == f.element && all[n].tv == f.tv) return;
+  throw CodegenError(std::string(operation) + ": its fragment is not one of this program's",
+                     "line   " + std::to_string(where.line()), "what k.load, k.map or k.zeros of it gave");
+}
+void check_own(const std::vector<Tensor>& all, const Tensor& t, const char* operation) {
+  const auto n = static_cast<std::size_t>(t.id);
+  if (t.id >= 0 && n < all.size() && all[n].name == t.name && all[n].element == t.element) return;
+  throw CodegenError(std::string(operation) + ": the tensor '" + t.name + "' is not one of this program's",
+                     "", "what k.input, k.output or k.lds of it gave");
+}
+} // namespace
+
 View Program::tile(const Tensor& tensor, const std::vector<int>& extents,
                    const std::vector<Sym>& index) const {
+  check_own(tensors_, tensor, "tile");
   if (extents.size() != tensor.shape.size() || index.size() != tensor.shape.size())
     throw CodegenError("tile: " + tensor.name + " has " + std::to_string(tensor.shape.size()) + " axes",
                        "given  " + std::to_string(extents.size()) + " extents and " +
@@ -742,8 +774,21 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   return rows.through(0, pages).keep(kept);
 }
 
+namespace {
+// To LDS bits move as they are.
+void check_moved(const char* operation, const std::string& what, Element from, const Tensor& to,
+                 const std::source_location& where) {
+  if (from == to.element) return;
+  throw CodegenError(std::string(operation) + ": " + what + " holds " + to_string(from) + ", and " + to.name +
+                         " holds " + to_string(to.element),
+                     "line   " + std::to_string(where.line()),
+                     "k.load, k.map(.., " + to_string(to.element) + ") and k.store of what that gives");
+}
+} // namespace
+
 void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "copy");
+  check_moved("copy", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
   if (tensor(from.tensor).space == Space::paged)
     return store(load(from, tv, vector, where), whole(to), vector, where);
   CopyOp c;
@@ -756,6 +801,7 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
 
 void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "transfer");
+  check_moved("transfer", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
   if (const Tensor& t = tensor(from.tensor); t.space == Space::paged)
     throw CodegenError("transfer: " + t.name + " is paged, and its rows lie anywhere",
                        "line   " + std::to_string(where.line()), "copy, through registers");
@@ -835,9 +881,28 @@ void check_constants(const char* operation, Expr map, const std::source_location
   });
 }
 
+// Literals that a map may come to are numbers of what it gives.
+void check_literals(Expr map, Element to, const std::source_location& where) {
+  const auto look = [&](auto&& self, Expr e) -> void {
+    const ExprNode n = e.node();
+    const auto arg = [&](std::size_t i) { self(self, Expr{e.arena, n.args[i]}); };
+    if ((n.fn == Fn::constant || n.fn == Fn::inside) && !holds(to, n.value))
+      throw CodegenError("map: it may come to " + as_text(n.value) + ", and " + to_string(to) +
+                             " has no such number",
+                         "line   " + std::to_string(where.line()),
+                         "a result of f32, or a number up to " + as_text(largest_finite(to)));
+    if (n.fn == Fn::inside) arg(0);
+    if (n.fn == Fn::max || n.fn == Fn::min) arg(0), arg(1);
+    if (n.fn == Fn::select) arg(2), arg(3);
+    if (n.fn == Fn::choose) arg(1), arg(2);
+  };
+  look(look, map);
+}
+
 void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,
                const std::source_location& where) {
   check_constants("map", m.map, where);
+  if (to != Element::i32) check_literals(m.map, to, where);
   std::vector<Element> from;
   for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
@@ -871,6 +936,7 @@ void changes(int fragment, std::vector<int>& exact, const std::source_location& 
 } // namespace
 
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
+  check_own(fragments_, from, "store", where);
   check_vector(from.tv, vector, "store");
   if (const Tensor& t = tensor(to.tensor); t.space == Space::window)
     throw CodegenError("store: " + t.name + " is a window, and is read only",
@@ -879,8 +945,10 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
     throw CodegenError("store: " + tensor(to.tensor).name + " is paged, and is read only",
                        "line   " + std::to_string(where.line()),
                        "an output, or rows of its cache where a table names them: k.puts(..)");
-  if (const Element element = tensor(to.tensor).element; element != from.element)
-    check_elements("store", *target_, {from.element}, element, where);
+  if (const Tensor& t = tensor(to.tensor); t.space == Space::lds)
+    check_moved("store", "r" + std::to_string(from.id), from.element, t, where);
+  else if (t.element != from.element)
+    check_elements("store", *target_, {from.element}, t.element, where);
   CopyOp c;
   c.from_fragment = from.id;
   c.to = to;
@@ -890,12 +958,18 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
 }
 
 void Program::add(const Fragment& from, const View& to, Where where) {
+  check_own(fragments_, from, "add", where);
   const Element element = tensor(to.tensor).element;
+  if (tensor(to.tensor).space == Space::lds)
+    throw CodegenError("add: " + tensor_name(to.tensor) + " is in LDS, and atomics are those of memory",
+                       "line   " + std::to_string(where.line()),
+                       "k.fold across lanes and waves, or a fragment that k.update adds to");
   const bool pairs = element == Element::f16 || element == Element::bf16;
   if (!pairs && element != Element::f32 && element != Element::i32)
     throw CodegenError("add: " + tensor_name(to.tensor) + " is " + to_string(element) +
                            ", which no atomic adds",
                        "line   " + std::to_string(where.line()), "f32, i32, f16 or bf16");
+  if (element != from.element) check_elements("add", *target_, {from.element}, element, where);
   (void)Atom::atomic(*target_, Addressing::descriptor, Combine::add, element, pairs);
   CopyOp c;
   c.vector = pairs ? 2 : 1;
@@ -920,12 +994,30 @@ Fragment Program::full(double value, const Layout& tv, std::vector<int> extents,
   return f;
 }
 
+namespace {
+void check_products(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& tiling,
+                    const std::source_location& where) {
+  const Mma& mma = tiling.mma();
+  for (const auto& [what, of, wanted] :
+       {std::tuple("A", &a, mma.a_element), std::tuple("B", &b, mma.b_element),
+        std::tuple("the accumulator", &acc, mma.c_element)})
+    if (of->element != wanted)
+      throw CodegenError("mma: " + std::string(what) + " holds " + to_string(of->element) + ", and " +
+                             tiling.atom->name + " takes " + to_string(wanted),
+                         "line   " + std::to_string(where.line()),
+                         "an instruction for " + to_string(of->element) + ", or k.map(.., " +
+                             to_string(wanted) + ")");
+}
+} // namespace
+
 void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
                   Where where) {
   if (mma.mma().scaled)
     throw CodegenError("mma: " + mma.atom->name + " multiplies by scales, and there are none",
                        "line   " + std::to_string(where.line()),
                        "mma(acc, a, a_scales, b, b_scales, tiling)");
+  for (const Fragment* f : {&acc, &a, &b}) check_own(fragments_, *f, "mma", where);
+  check_products(acc, a, b, mma, where);
   changes(acc.id, exact_, where);
   append(MmaOp{acc.id, a.id, b.id, mma}, where);
 }
@@ -936,6 +1028,8 @@ void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& a_scal
     throw CodegenError("mma: scales are e8m0, of an instruction that takes some",
                        mma.atom->name + ", " + to_string(a_scales.element) + " and " +
                            to_string(b_scales.element) + ", line " + std::to_string(where.line()));
+  for (const Fragment* f : {&acc, &a, &a_scales, &b, &b_scales}) check_own(fragments_, *f, "mma", where);
+  check_products(acc, a, b, mma, where);
   changes(acc.id, exact_, where);
   append(MmaOp{acc.id, a.id, b.id, mma, a_scales.id, b_scales.id}, where);
 }
@@ -950,6 +1044,9 @@ const Fragment& widest(const std::vector<Fragment>& from) {
 
 Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const Where& where) const {
   const std::string line = "line   " + std::to_string(where.line());
+  if (map.arena != expressions_.get())
+    throw CodegenError(map.arena ? "map: its expression is another program's" : "map: it gives no expression",
+                       line, "a formula of its operands, as `return v[0] + v[1];`");
   if (is_integer(map)) {
     if (to != Element::i32)
       throw CodegenError("map: the result is an integer, and " + to_string(to) + " is asked for", line,
@@ -983,6 +1080,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
   std::vector<Expr> parameters;
   MapOp m;
   for (std::size_t i = 0; i < from.size(); ++i) {
+    check_own(fragments_, from[i], "map", where);
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
     m.from.push_back(from[i].id);
   }
@@ -998,9 +1096,10 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
 void Program::update(const Fragment& to, const std::vector<Fragment>& from,
                      const std::function<Expr(const std::vector<Expr>&)>& body, Where where) {
   MapOp m;
+  check_own(fragments_, to, "update", where);
   m.to = to.id;
   m.from.push_back(to.id);
-  for (const Fragment& f : from) m.from.push_back(f.id);
+  for (const Fragment& f : from) check_own(fragments_, f, "update", where), m.from.push_back(f.id);
   std::vector<Expr> parameters;
   for (std::size_t i = 0; i < m.from.size(); ++i)
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
@@ -1013,6 +1112,7 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
 
 Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element element, Nan nan,
                            Where where) {
+  check_own(fragments_, from, "relayout", where);
   const Layout tv = of_role(wanted, where);
   const Fragment to = fragment(element, tv, from.extents);
   bool here = true; // each thread has the elements that it wants
@@ -1049,9 +1149,9 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
     rounded = map(
         {from}, [](const std::vector<Expr>& x) { return x[0]; }, element, where);
   const auto place =
-      axes == 2 && bits(element) <= 32
+      axes <= 2 && bits(element) <= 32
           ? place_without_conflicts(
-                bits(element), from.extents[0], from.extents[1], rounded.tv, tv,
+                bits(element), from.extents[0], axes == 2 ? from.extents[1] : 1, rounded.tv, tv,
                 static_cast<int>(
                     machine::lds_service(machine::find_target(target_->name)->arch, false, 4).banks))
           : std::nullopt;
@@ -1155,6 +1255,11 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
     throw CodegenError("fill: its fragment holds i32, and what it fills in is a number of f32",
                        "line   " + std::to_string(where.line()),
                        "k.map with choose(less_unsigned(.., ..), integer(x), ..), which gives an i32");
+  if (rounded(from.element, beyond) != beyond)
+    throw CodegenError("fill: " + as_text(beyond) + " is no number of " + to_string(from.element) +
+                           ", which its fragment holds",
+                       "line   " + std::to_string(where.line()),
+                       "k.map({x}, [](const auto& v) { return v[0]; }) before it, which gives f32");
   return map(
       {from},
       [&](const std::vector<Expr>& x) { return inside(origin + position(axis), bound, x[0], beyond); },
@@ -1162,6 +1267,7 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
 }
 
 Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where where) {
+  check_own(fragments_, from, "fold", where);
   if (axis < 0 || static_cast<std::size_t>(axis) >= from.extents.size())
     throw CodegenError("fold: the tile has no axis " + std::to_string(axis));
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.

@@ -193,9 +193,11 @@ LaunchContract contract_of(const codegen::Program& program) {
     if (axis.size < 0) {
       const auto constant = extent.constant();
       if (!constant)
-        throw std::invalid_argument(
-            fmt::format("{}: grid axis {} counts tiles of {}, which is no size of the kernel", program.name(),
-                        number, to_string(extent)));
+        throw std::invalid_argument(fmt::format(
+            "{}: grid axis {} counts tiles of {}, which is no size of the kernel\n"
+            "  hint   a size of its own, k.size(..), or a grid over a size and if_less(..) around "
+            "what is stored",
+            program.name(), number, to_string(extent)));
       axis.extent = constant->value();
     }
     return axis;

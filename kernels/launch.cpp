@@ -48,7 +48,8 @@ void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const LaunchContract::Buffer& b = contract.buffers[i % contract.buffers.size()];
     const auto needed = static_cast<std::size_t>(b.bytes(sizes));
-    if (!b.bits || buffers[i].size() >= needed) continue;
+    if (!b.bits || b.bits(sizes) <= 0 || buffers[i].size() >= needed)
+      continue; // of nothing nothing is touched
     std::string values;
     for (std::size_t k = 0; k < sizes.size(); ++k)
       values += fmt::format("{}{} = {}", k == 0 ? "" : ", ", contract.sizes[k].name, sizes[k]);

@@ -98,7 +98,10 @@ void Interpreter::make_world() {
   std::vector<std::pair<Sym, Sym>> again; // of a size that is cut into tiles more than once
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
-    if (!z) continue;
+    if (!z) { // there are ceil(extent / tile) workgroups
+      if (!a.extent.is_constant()) again.emplace_back(Sym(a.tile) * a.symbol + Sym(1), a.extent);
+      continue;
+    }
     if (known(z->symbol)) {
       const std::int64_t unit = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
       again.emplace_back(Sym(a.tile) * a.symbol + Sym(unit), z->symbol);

@@ -81,7 +81,6 @@ unsigned Domains::open(int id, unsigned need) {
   const Sign s = sign(id);
   if (s != Sign::unknown) need &= ~static_cast<unsigned>(not_negative);
   if (s == Sign::positive) need &= ~static_cast<unsigned>(not_zero);
-  if (x_.node(id).fn == Fn::constant) need = 0; // a number, or none whatever the data are
   return need;
 }
 
@@ -117,7 +116,9 @@ Domains::Sign Domains::sign(int id) {
       out = *low > Int(0) ? Sign::positive : *low == Int(0) ? Sign::not_negative : Sign::unknown;
     break;
   case Fn::exp:
-  case Fn::exp2: out = infinite(n.args[0]) ? Sign::not_negative : Sign::positive; break;
+  case Fn::exp2:
+    out = infinite(n.args[0]) || literal(n.args[0]).below ? Sign::not_negative : Sign::positive;
+    break;
   case Fn::add: out = least(0) == Sign::unknown ? Sign::unknown : most(); break;
   case Fn::mul:
   case Fn::div:
@@ -129,6 +130,7 @@ Domains::Sign Domains::sign(int id) {
     } else {
       out = n.value < 0 && arg(0) == Sign::not_negative ? Sign::positive : arg(0);
     }
+    if (n.value < 0 && literal(n.args[0]).any()) out = std::min(out, Sign::not_negative);
     break;
   case Fn::inside: out = std::min(arg(0), of(n.value)); break;
   case Fn::select: out = least(2); break;
@@ -165,10 +167,113 @@ bool Domains::infinite(int id) {
   return out;
 }
 
+Domains::Infinities Domains::literal(int id) {
+  if (const auto found = literal_.find(id); found != literal_.end()) return found->second;
+  const Infinities out = literal_of(x_.node(id));
+  return literal_.emplace(id, out).first->second;
+}
+
+Domains::Infinities Domains::literal_of(const ExprNode& n) {
+  const auto of = [](double v) {
+    return Infinities{std::isnan(v) || v == -INFINITY, std::isnan(v) || v == INFINITY};
+  };
+  const auto arg = [&](std::size_t i) { return literal(n.args[i]); };
+  const auto either = [](Infinities a, Infinities b) {
+    return Infinities{a.below || b.below, a.above || b.above};
+  };
+  const auto is_number = [&](int a) { return x_.node(a).fn == Fn::constant || x_.node(a).fn == Fn::integer; };
+  if (n.fn == Fn::constant) return of(n.value);
+  if (n.fn != Fn::fold && n.fn != Fn::inside && !n.args.empty() &&
+      std::all_of(n.args.begin(), n.args.end(), is_number)) {
+    std::vector<double> values;
+    for (const int a : n.args) values.push_back(x_.node(a).value);
+    return of(function_value(n, values));
+  }
+  switch (n.fn) {
+  case Fn::inside: return either(arg(0), of(n.value));
+  case Fn::select: return either(arg(2), arg(3));
+  case Fn::choose: return either(arg(1), arg(2));
+  case Fn::nearest: return arg(0);
+  case Fn::from_bits: return {true, true}; // of whatever bits
+  case Fn::sub: return either(arg(0), arg(1).negated());
+  case Fn::add: {
+    Infinities out;
+    for (const int a : n.args) out = either(out, literal(a));
+    return out;
+  }
+  case Fn::max:
+  case Fn::min: { // of one that is finite there is a bound
+    Infinities any, all{true, true};
+    for (const int a : n.args) {
+      const Infinities one = literal(a);
+      any = either(any, one), all = {all.below && one.below, all.above && one.above};
+    }
+    return n.fn == Fn::max ? Infinities{all.below, any.above} : Infinities{any.below, all.above};
+  }
+  case Fn::mul:
+  case Fn::div: {
+    Infinities out;
+    bool known = true, negative = false; // the sign of what it is multiplied by
+    for (std::size_t i = 0; i < n.args.size(); ++i) {
+      const ExprNode& a = x_.node(n.args[i]);
+      const bool number = a.fn == Fn::constant && std::isfinite(a.value) && a.value != 0;
+      if (number && a.value < 0) negative = !negative;
+      if (n.fn == Fn::div && i > 0) {
+        known = known && (number || sign(n.args[i]) == Sign::positive);
+      } else if (const Infinities one = literal(n.args[i]); one.any()) {
+        known = known && !out.any();
+        out = either(out, one);
+      } else {
+        known = known && (number || sign(n.args[i]) != Sign::unknown);
+      }
+    }
+    if (!out.any()) return out;
+    return !known ? Infinities{true, true} : negative ? out.negated() : out;
+  }
+  case Fn::power: { // 1 / inf is 0
+    const Infinities base = arg(0);
+    if (n.value <= 0 || !base.any()) return {};
+    return whole(n.value) && std::fmod(n.value, 2) != 0 ? base : Infinities{false, true};
+  }
+  case Fn::exp:
+  case Fn::exp2:
+  case Fn::log:
+  case Fn::log2:
+    return {false, arg(0).above}; // 2^-inf is 0
+  // That a maximum has an element that is none is what other rules show.
+  case Fn::fold: return n.monoid == Monoid::sum ? arg(0) : Infinities{};
+  default: return {};
+  }
+}
+
+void Domains::require_no_clash(const ExprNode& n, Needs& into) {
+  const auto nonzero = [&](int a) {
+    const ExprNode& x = x_.node(a);
+    return sign(a) == Sign::positive || (x.fn == Fn::constant && x.value != 0);
+  };
+  for (std::size_t i = 0; i < n.args.size(); ++i) {
+    const Infinities a = literal(n.args[i]);
+    if (!a.any()) continue;
+    bool clash = false;
+    for (std::size_t k = 0; k < n.args.size() && !clash; ++k) {
+      if (k == i) continue;
+      const Infinities b = literal(n.args[k]);
+      if (n.fn == Fn::mul) {
+        clash = !nonzero(n.args[k]);
+      } else if (n.fn == Fn::div) {
+        clash = b.any();
+      } else {
+        const Infinities other = n.fn == Fn::sub ? b.negated() : b;
+        clash = (a.below && other.above) || (a.above && other.below);
+      }
+    }
+    if (clash) require_finite(n.args[i], into);
+  }
+}
+
 void Domains::require_finite(int id, Needs& into) {
+  if (!literal(id).any()) return;
   const ExprNode n = x_.node(id);
-  if (!infinite(id) || n.fn == Fn::constant)
-    return; // a literal by itself: its sum is what it is whatever the data are
   if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) {
     for (const int a : n.args) require_finite(a, into);
   } else {
@@ -270,8 +375,7 @@ const Domains::Needs& Domains::needs(int id) {
   if (const auto found = needs_.find(id); found != needs_.end()) return found->second;
   const ExprNode n = x_.node(id);
   Needs out = of_arguments(n, [&](int a) -> const Needs& { return needs(a); });
-  if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul)
-    for (const int a : n.args) require_finite(a, out);
+  if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul || n.fn == Fn::div) require_no_clash(n, out);
   if (n.fn == Fn::div) require(n.args[1], -1, false, out);
   if (n.fn == Fn::power) require(n.args[0], n.value, false, out);
   if (n.fn == Fn::log || n.fn == Fn::log2) require(n.args[0], 1, true, out);

@@ -65,11 +65,21 @@ public:
 
 private:
   enum class Sign { unknown, not_negative, positive };
+  /// Which infinities an expression may come to by its literals, whatever the data are; also in what an `inside` leaves out.
+  struct Infinities {
+    bool below = false, above = false;
+    [[nodiscard]] bool any() const { return below || above; }
+    [[nodiscard]] Infinities negated() const { return {above, below}; }
+  };
 
   Sign sign(int id);
   const Needs& needs(int id);
   bool infinite(int id);
-  // Of what is added or multiplied, the parts that may be infinite.
+  Infinities literal(int id);
+  Infinities literal_of(const ExprNode& n);
+  // What has to be finite so that a sum or product is a number: inf - inf and 0 inf are none.
+  void require_no_clash(const ExprNode& n, Needs& into);
+  // The parts of an expression that may be infinite.
   void require_finite(int id, Needs& into);
   // What a branch asks for, where its condition holds.
   static void within(int condition, const Needs& branch, Needs& into);
@@ -80,6 +90,7 @@ private:
   Expressions& x_;
   std::unordered_map<int, Sign> sign_;
   std::unordered_map<int, bool> infinite_;
+  std::unordered_map<int, Infinities> literal_;
   std::unordered_map<int, Needs> needs_;
 };
 

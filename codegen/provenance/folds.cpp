@@ -294,6 +294,35 @@ std::optional<Sym> Interpreter::one_of_sum(Term& t) {
   return at;
 }
 
+int Interpreter::folded_column(const Inst& i) {
+  Column position;
+  const Column thread = thread_coordinates(i.access.threads, 0);
+  const std::size_t n = i.uses.size();
+  for (const int th : thread)
+    for (std::size_t e = 0; e < n; ++e) position.push_back(th + i.position[e][0]);
+  return columns_.intern(std::move(position));
+}
+
+bool Interpreter::folds_nothing(Term& t, const Inst& i, int wanted) {
+  const double empty = empty_element(i.monoid);
+  if (t.partial || !(x_.normal(t.expr) == x_.constant(empty))) return false;
+  const auto along = [&](const Fact& f) {
+    for (std::size_t c = 0; c < t.columns.size(); ++c)
+      if (t.columns[c] == wanted &&
+          (mentions(f.index, *dollar(c).as_atom()) || mentions(f.bound, *dollar(c).as_atom())))
+        return true;
+    return false;
+  };
+  for (const Fact& f : t.facts)
+    if (along(f) && f.fill != empty) return false;
+  std::erase_if(t.facts, [&](const Fact& f) { return f.condition || along(f); });
+  for (Fact& f : t.facts)
+    if (f.fill != empty) f.fill = anything;
+  t.expr = x_.constant(empty);
+  tidy(t);
+  return true;
+}
+
 void Interpreter::fold_values(State& s, const Inst& i) {
   Term t = assemble(s, i.uses);
   close(t);
@@ -301,13 +330,11 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
   asks_nothing(t);
-  if (!t.partial) {
-    // The index that is folded: the columns that are the coordinate along the axis.
-    Column position;
-    const Column thread = thread_coordinates(i.access.threads, 0);
-    for (std::size_t th = 0; th < threads; ++th)
-      for (int e = 0; e < n; ++e) position.push_back(thread[th] + i.position[static_cast<std::size_t>(e)][0]);
-    const int wanted = columns_.intern(std::move(position));
+  // The index that is folded: the columns that are the coordinate along the axis.
+  const int wanted = t.partial ? -1 : folded_column(i);
+  if (folds_nothing(t, i, wanted)) {
+    // the empty element, however many there are
+  } else if (!t.partial) {
     std::vector<std::size_t> folded;
     for (std::size_t c = 0; c < t.columns.size(); ++c)
       if (t.columns[c] == wanted) folded.push_back(c);
@@ -435,7 +462,8 @@ void Interpreter::fold_values(State& s, const Inst& i) {
 void Interpreter::fold_lanes(State& s, const Inst& i) {
   Term t = part(value(s, i.uses[0]), i.uses[0]);
   close(t);
-  if (!t.partial || t.monoid != i.monoid || !t.has_part)
+  const bool empty = !t.partial && t.expr == x_.constant(empty_element(i.monoid));
+  if (!empty && (!t.partial || t.monoid != i.monoid || !t.has_part))
     refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));
   const auto other = [&](int column) {
     const Column& c = columns_[column];
@@ -447,7 +475,7 @@ void Interpreter::fold_lanes(State& s, const Inst& i) {
     if (other(c) != c)
       refute("what a fold joins belongs to one result", describe(t),
              "lanes that differ by " + std::to_string(i.lane_mask) + " hold different rows");
-  t.sets = unite(t.sets, other(t.sets), t.monoid);
+  if (!empty) t.sets = unite(t.sets, other(t.sets), t.monoid);
   s.regs[key(i.def)] = {std::move(t), false};
 }
 

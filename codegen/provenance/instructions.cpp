@@ -434,6 +434,9 @@ Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into
 void Interpreter::write(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
+  if (const Element held = code_.registers[static_cast<std::size_t>(i.uses[0].id)].element; held != t.element)
+    refute("what is written to " + t.name + " is of its type", to_string(t.element),
+           "the register holds " + to_string(held));
   Term term = part(value(s, i.uses[0]), i.uses[0]);
   close(term);
   auto& cells = s.lds[stage_of(i)].write();

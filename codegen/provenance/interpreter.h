@@ -357,6 +357,10 @@ private:
   // An element of a tensor whose axis a specification sums, with one coordinate along it: that coordinate, and the sum's index in
   // its place.
   std::optional<Sym> one_of_sum(Term& t);
+  // The column of the coordinates that a fold joins.
+  int folded_column(const Inst& i);
+  // A fold of the monoid's empty elements alone, as where a mask leaves out a whole tile: it is that, and no sum of anything.
+  bool folds_nothing(Term& t, const Inst& i, int wanted);
   void fold_values(State& s, const Inst& i);
   void fold_lanes(State& s, const Inst& i);
   // Elements of other lanes: columns with their rows exchanged.

@@ -4,32 +4,48 @@
 namespace inlay::codegen::provenance {
 
 double Interpreter::outside(Expr e, std::span<const double> operand, const Fact& fact) const {
-  const ExprNode& n = e.node();
-  if (n.fn == Fn::constant || n.fn == Fn::integer) return n.value;
-  if (n.fn == Fn::parameter) return operand[static_cast<std::size_t>(n.tensor)];
-  if (n.fn == Fn::inside) {
-    if (same_bound(n.index[0], n.index[1], fact)) return n.value;
-    const double in = outside({e.arena, n.args[0]}, operand, fact); // either of the two
-    return in == n.value ? in : anything;
-  }
-  std::vector<double> x;
-  for (const int a : n.args) x.push_back(outside({e.arena, a}, operand, fact));
-  const bool sum = n.fn == Fn::add || n.fn == Fn::sub;
-  if (sum && std::isinf(x[0]) && std::isnan(x[1])) return x[0];
-  if (sum && std::isinf(x[1]) && std::isnan(x[0])) return n.fn == Fn::add ? x[1] : -x[1];
-  for (const double v : x)
-    if (std::isnan(v)) return anything;
-  return x.empty() ? anything : function_value(n, x);
+  std::unordered_map<int, double> done; // what occurs in many places once
+  const auto visit = [&](auto&& self, int id) -> double {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    const ExprNode& n = e.arena->node(id);
+    const auto value = [&]() -> double {
+      if (n.fn == Fn::constant || n.fn == Fn::integer) return n.value;
+      if (n.fn == Fn::parameter) return operand[static_cast<std::size_t>(n.tensor)];
+      if (n.fn == Fn::inside) {
+        if (same_bound(n.index[0], n.index[1], fact)) return n.value;
+        const double in = self(self, n.args[0]); // either of the two
+        return in == n.value ? in : anything;
+      }
+      std::vector<double> x;
+      for (const int a : n.args) x.push_back(self(self, a));
+      const bool sum = n.fn == Fn::add || n.fn == Fn::sub;
+      if (sum && std::isinf(x[0]) && std::isnan(x[1])) return x[0];
+      if (sum && std::isinf(x[1]) && std::isnan(x[0])) return n.fn == Fn::add ? x[1] : -x[1];
+      for (const double v : x)
+        if (std::isnan(v)) return anything;
+      return x.empty() ? anything : function_value(n, x);
+    }();
+    return done[id] = value;
+  };
+  return visit(visit, e.id);
 }
 
 Expr Interpreter::strip_inside(Expr e, const std::vector<Fact>& facts) {
-  const ExprNode n = e.node();
-  const auto known = [&](const Fact& f) { return !f.condition && same_bound(n.index[0], n.index[1], f); };
-  if (n.fn == Fn::inside && std::any_of(facts.begin(), facts.end(), known))
-    return strip_inside({&x_, n.args[0]}, facts);
-  ExprNode out = n;
-  for (int& a : out.args) a = strip_inside({&x_, a}, facts).id;
-  return x_.make(std::move(out));
+  std::unordered_map<int, int> done;
+  const auto visit = [&](auto&& self, int id) -> int {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    ExprNode n = x_.node(id);
+    const auto known = [&](const Fact& f) { return !f.condition && same_bound(n.index[0], n.index[1], f); };
+    int out = 0;
+    if (n.fn == Fn::inside && std::any_of(facts.begin(), facts.end(), known)) {
+      out = self(self, n.args[0]);
+    } else {
+      for (int& a : n.args) a = self(self, a);
+      out = x_.make(std::move(n)).id;
+    }
+    return done[id] = out;
+  };
+  return {&x_, visit(visit, e.id)};
 }
 
 void Interpreter::apply_map(State& s, const Inst& i) {
@@ -106,6 +122,10 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     }
   }
   out.columns = std::move(columns);
+  // What the register's type does not have is something else there.
+  const Element held = code_.registers[static_cast<std::size_t>(i.def.id)].element;
+  for (Fact& f : out.facts)
+    if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
 }

@@ -129,6 +129,18 @@ const Interpreter::Product& Interpreter::product(const Inst& i, std::size_t half
 }
 
 void Interpreter::multiply(State& s, const Inst& i) {
+  const Mma& mma = *i.atom->mma;
+  const std::size_t of_each = operand_parts(i);
+  for (std::size_t n = 0; n <= 2 * of_each; ++n) { // A, B and what they are added to
+    const Reg& r = n < 2 * of_each ? i.uses[n] : i.def;
+    const Element held = code_.registers[static_cast<std::size_t>(r.id)].element,
+                  taken = n < of_each       ? mma.a_element
+                          : n < 2 * of_each ? mma.b_element
+                                            : mma.c_element;
+    if (held != taken)
+      refute("an instruction multiplies what its operands hold", i.atom->name,
+             "it takes " + to_string(taken) + ", and v" + std::to_string(r.id) + " holds " + to_string(held));
+  }
   if (i.atom->mma->scaled) return multiply(s, i, 0, scaled(s, i, 0), scaled(s, i, 1));
   const auto operand = [&](const Reg& r) { return complete_term(part(value(s, r), r)); };
   const std::size_t parts = operand_parts(i);

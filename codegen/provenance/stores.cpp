@@ -136,7 +136,7 @@ void Interpreter::store(State& s, const Inst& i) {
   for (const Fact& f : term.facts) {
     if (expected == got) break;
     const Fact from{settle_sym(f.index), settle_sym(f.bound), f.fill};
-    if (f.condition || outside(expected, {}, from) != f.fill) continue;
+    if (f.condition || outside(expected, {}, from) != f.fill || !holds(t.element, f.fill)) continue;
     told.push_back(from);
     expected = x_.normal(strip_inside(expected, {from}));
   }

@@ -131,6 +131,17 @@ void Interpreter::static_claims() {
     stagger_claims(r);
   }
   at_ = nullptr;
+  for (const auto& spec : p_.specifications()) {
+    const auto all = x_.symbols(spec.value);
+    const auto names = [&](Sym s) {
+      if (s.as_atom() && std::find(all.begin(), all.end(), *s.as_atom()) != all.end())
+        refute("a specification says the same in all workgroups", to_string(s),
+               "it is another number in another workgroup: " + p_.tensor(spec.tensor).name +
+                   " is a function of its coordinates and of sizes");
+    };
+    for (const GridAxis& g : p_.grid()) names(g.symbol);
+    for (const Ticket& k : p_.tickets()) names(k.symbol);
+  }
   for (const Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);
     const Interval range = interval(t.shape[0]);
@@ -244,7 +255,9 @@ void Interpreter::place_claims(const Tensor& t) {
   for (const auto& m : place.modes()) look(m.extent), look(m.stride.scale);
   const SymLayout apart = with_symbols(place, [&](Sym s) { return substitute(s, opaque); });
   if (prover_.decide(Claim{ClaimKind::injective, {}, {apart}}) != Truth::yes &&
-      prover_.decide(Claim{ClaimKind::injective, {}, {place}}) != Truth::yes)
+      prover_.decide(Claim{ClaimKind::injective, {}, {place}}) != Truth::yes &&
+      prover_.decide(Claim{ClaimKind::injective, {}, {t.place.inner()}}) !=
+          Truth::yes) // sizes in their range
     refute(claim, to_string(t.place), "two coordinates may have the same");
   prove(claim, to_string(t.place), "prover");
 }
@@ -604,7 +617,12 @@ void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_
              "axis " + std::to_string(axis) + " may begin before the tensor does");
   last[d] = block - Sym(1);
   next[d] = block;
-  if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)))
+  // By what the tile says of the sizes, or by their ranges alone.
+  std::vector<Sym> last_of_all = last;
+  for (std::size_t axis = 0; axis < last.size(); ++axis)
+    if (axis != d && !(last[axis] == Sym(0))) last_of_all[axis] = t.shape[axis] - Sym(1);
+  if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)) &&
+      !decide(ClaimKind::less_equal, t.at(last_of_all) + Sym(1), t.at(next)))
     refute(claim, to_string(t.place),
            "a coordinate inside along the other axes passes element " + to_string(in_world.at(next)));
   prove(

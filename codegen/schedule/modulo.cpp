@@ -567,6 +567,17 @@ Schedule modulo_schedule(const Graph& graph) {
           "loop: two operations add to one accumulator, and their products would change places",
           "line   " + std::to_string(region.body[static_cast<std::size_t>(wrong->to)].where.line()),
           "an accumulator for each, and their sum after the loop");
+    if (wrong && wrong->kind == EdgeKind::free) {
+      const Inst& again = region.body[static_cast<std::size_t>(wrong->to)];
+      throw CodegenError(
+          "loop: " +
+              (again.access.tensor < 0 ? std::string("a tile")
+                                       : graph.program->tensor(again.access.tensor).name) +
+              " is written again in a trip, and a pipeline of distance " +
+              std::to_string(region.pipeline.distance) + " over " + std::to_string(region.pipeline.ring) +
+              " stages does not keep what it held until it has been read",
+          "line   " + std::to_string(again.where.line()), "distance 0 and ring 1, or a tile of its own");
+    }
     INLAY_CHECK(!wrong, "a schedule that respects edge " + std::to_string(wrong->from) + " -> " +
                             std::to_string(wrong->to) + ", " + to_string(wrong->kind));
   }

@@ -27,6 +27,7 @@ def program():
     """The command `inlay`: what INLAY names, the package's own, that of the build tree, or that of PATH."""
     here = os.path.dirname(os.path.abspath(__file__))
     places = [os.environ.get("INLAY", ""), os.path.join(here, "bin", "inlay"), os.path.join(here, "..", "..", "bin", "inlay"),
+              os.path.join(here, "..", "..", "..", "..", "bin", "inlay"),
               shutil.which("inlay") or ""]
     for place in places:
         if place and os.access(place, os.X_OK):

@@ -164,6 +164,11 @@ void put_code(std::span<std::byte> bytes, std::size_t index, Element element, st
 [[nodiscard]] double rounded(Element element, double value, Overflow overflow = Overflow::special,
                              Rounding rounding = Rounding::nearest_even);
 
+/// Whether a value is one of the element's but for rounding: no number past the largest, and no infinity where there is none.
+///
+///     holds(Element::i8, -128) == true       holds(Element::i8, -INFINITY) == false       holds(Element::f16, 0.1) == true
+[[nodiscard]] bool holds(Element element, double value);
+
 /// How a target converts one element to another.
 ///
 ///     conversion(mi355x, Element::f32, Element::bf16)->instruction   // v_cvt_pk_bf16_f32, two at a time

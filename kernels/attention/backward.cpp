@@ -1,7 +1,7 @@
 // Attention, backward: what it computes, and how its data moves.
 #include "backward.h"
 
-#include "transposed.h"
+#include "../transposed.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // Decode attention over a cache of pages: what it computes, and how its data moves.
 #include "paged.h"
 
+#include "../transposed.h"
 #include "paged_part.h"
 #include "parts.h"
-#include "transposed.h"
 
 #include <bit>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Attention of sequences of any lengths: what it computes, and how its data moves.
 #include "prefill.h"
 
+#include "../transposed.h"
 #include "parts.h"
-#include "transposed.h"
 
 #include <cmath>
 

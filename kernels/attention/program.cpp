@@ -1,5 +1,5 @@
 // Attention, forward: what it computes, and how its data moves.
-#include "transposed.h"
+#include "../transposed.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/attention/spec.h>

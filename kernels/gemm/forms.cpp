@@ -93,11 +93,13 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   const GemmFacts facts = gemm_facts(s);
   // What the launch contract refuses in every form.
   const int vector = 128 / codegen::bits(s.in);
-  if (k % (s.in == Element::e2m1 ? 256
-           : s.preshuffled_b     ? 4 * vector
-                                 : vector) !=
+  if (k % (s.in == Element::e2m1          ? 256
+           : s.preshuffled_b              ? 4 * vector
+           : s.turned_a() && s.turned_b() ? 1
+                                          : vector) !=
           0 ||
-      n % s.multiple_n != 0 || (s.preshuffled_b && n % 16 != 0))
+      (s.turned_a() && m % vector != 0) || (s.turned_b() && n % vector != 0) || n % s.multiple_n != 0 ||
+      (s.preshuffled_b && n % 16 != 0))
     throw std::invalid_argument("gemm: no form takes these sizes");
   const Machine& machine = Machine::of(s.arch);
   const codegen::Target& target = codegen::Target::named(s.arch);
@@ -236,7 +238,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
     for (const std::string& waves :
          values("waves", s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}
                                          : std::vector<std::string>{"2x2", "1x4", "2x4"}))
-      for (const std::string& transfer : values("direct-to-lds", {"yes", "no"}))
+      for (const std::string& transfer :
+           values("direct-to-lds", s.stored == GemmSpec::Stored::nt ? std::vector<std::string>{"yes", "no"}
+                                                                    : std::vector<std::string>{"no"}))
         for (const std::string& pingpong :
              values("pingpong", waves == "2x4" && transfer == "yes" ? std::vector<std::string>{"yes", "no"}
                                                                     : std::vector<std::string>{"no"})) {
@@ -282,7 +286,7 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           }
         }
   // Few rows and a matrix that is read once: a wave a tile, whose rows of B go from memory to its registers, far ahead.
-  if (m <= 16 && codegen::bits(s.in) == 16 && !s.preshuffled_b) {
+  if (m <= 16 && codegen::bits(s.in) == 16 && !s.preshuffled_b && s.stored == GemmSpec::Stored::nt) {
     add_candidate(all,
                   {{"tile", "16x16x256"},
                    {"waves", "1x1"},

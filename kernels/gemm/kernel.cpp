@@ -83,6 +83,13 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const 
   return out;
 }
 
+/// The longest K of which an operand's rows along m or n are below 2 GiB altogether: for the K that is asked, so that rows may be long.
+std::int64_t k_most(const Asked& asked) {
+  std::int64_t longest = 1 << 12;
+  while (longest < asked.k && longest < 1 << 20) longest *= 2;
+  return longest;
+}
+
 /// The pad of a matrix, a size of the launch where it is not `no`.
 Read pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
   return {"no, or 0 to " + std::to_string(most), [=](Asked& asked, const std::string& text) -> std::string {
@@ -111,6 +118,13 @@ Face<Asked> face(bool pre) {
       {arch_option<Asked>(),
        {"dtype", Read::element(&Asked::in, "f16, bf16, fp8, bf8, i8, fp4"), "f16", "element type of A and B",
         "", "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
+       {"layout",
+        Read::one_of(&Asked::stored, {{"nt", GemmSpec::Stored::nt},
+                                      {"nn", GemmSpec::Stored::nn},
+                                      {"tn", GemmSpec::Stored::tn},
+                                      {"tt", GemmSpec::Stored::tt}}),
+        "nt", "A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t), row-major", "",
+        "f16 and bf16; rows along m or n are a multiple of 8 long, and below 2 GiB altogether"},
        {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
         "with scales, i8 gives f32, f16 or bf16"},
        {"bias", Read::yes(&Asked::bias), "no", "plus bias[n], f32"},
@@ -223,11 +237,13 @@ Face<Asked> face(bool pre) {
           [=](const Asked& asked, const BuildOptions& how) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
+            spec.k_most = k_most(asked);
             return build_asked(name, spec, asked.same, how);
           },
           [=](const Asked& asked, std::uint64_t seed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
+            spec.k_most = k_most(asked);
             return gemm_problem(spec, asked.m, asked.n, asked.k, seed, asked.pads);
           },
           {"m", "n", "k"},

@@ -1,6 +1,7 @@
 // The GEMM: what it computes, and how its data moves. Nothing else about it is written anywhere.
 #include "../lds_swizzle.h"
 #include "../program_names.h"
+#include "../transposed.h"
 #include "forms.h"
 
 #include <inlay/codegen/program.h>
@@ -40,11 +41,17 @@ bool multiplies(const Target& target, Element e) { return codegen::is_float8(tar
 /// Of K, where they are stored side by side: a row of tiles of them has byte offsets below 2^31.
 constexpr int most_parts = 64;
 
+/// The longest row of an operand that is stored along m or n: as many as K may be, and those that are loaded ahead, are below 2^31 bytes.
+std::int64_t longest_turned(const GemmSpec& s) {
+  return (std::int64_t{1} << 31) / ((s.k_most + 4 * s.tile_k) * bits(s.in) / 8) / 32 * 32 - 32;
+}
+
 /// The longest N: rows of C as above; in an order of tiles, with 65535 workgroups along the other axis, at most 2^31.
 std::int64_t longest_columns(const GemmSpec& s) {
   std::int64_t row = longest_row(s.tile_m, s.out);
   if (s.padded.c || s.padded.d) row = half_of(row);
   if (s.gather) row = std::min(row, longest_row(s.tile_m, Element::f32) / most_parts);
+  if (s.turned_b()) row = std::min(row, longest_turned(s));
   return s.order.linear() ? row : std::min(row, std::int64_t{32768} * s.tile_n);
 }
 
@@ -53,6 +60,7 @@ std::int64_t longest_k(const GemmSpec& s) {
   std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
   if (s.padded.a || s.padded.b) row = half_of(row);
   if (s.gather) row = std::min(row, std::int64_t{most_parts} * s.split);
+  if (s.stored != GemmSpec::Stored::nt) row = std::min(row, s.k_most);
   return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
 }
 
@@ -106,7 +114,8 @@ codegen::Expr finished(const GemmSpec& s, Program& k, const std::vector<codegen:
 /// Of a preshuffled B, whose rows are 16 bytes beside one another, a load then takes half lines, twice as many: only where a wave
 /// has many results and the products of a tile leave the address unit that time (docs/measurements/codegen.md).
 std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
-  if (is_mx(s)) return {}; // the order of its scales keeps rows where they are
+  if (is_mx(s)) return {};     // the order of its scales keeps rows where they are
+  if (s.turned_b()) return {}; // loads of 8 columns at once, too
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
   if (s.preshuffled_b) {
     constexpr int bytes_a_clock = 64; // of the address unit: half of a line takes the time of a whole one
@@ -189,6 +198,16 @@ std::optional<SymLayout> apart(Sym rows, Sym columns, const std::optional<Sym>& 
   return SymLayout(std::move(b).finish());
 }
 
+/// (rows, columns) stored column by column: (rows,columns):(1,rows).
+SymLayout by_columns(Sym rows, Sym columns) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))});
+  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 /// The results of a lane in so many parts of K, one after the other.
 Layout results_of_parts(const Layout& c, int parts) {
   if (parts == 1) return c;
@@ -236,6 +255,17 @@ bool whole_lines(const GemmSpec& s, const Target& target) {
          stages(s, target) * stage_of_lines(s) <= room(s, target);
 }
 
+/// The tile of an operand that is stored along m or n: as it is loaded, [tile_k, rows], and as it is written to LDS; none where the
+/// work-items do not share it out.
+std::optional<TransposedTile> turned_tile(const GemmSpec& s, const Target& target, int rows, bool of_a) {
+  const MmaTiling mma = tiling(s, target);
+  for (const int most : {8, 4, 2, 1}) try {
+      return transposed_tile(target, s.in, s.tile_k, rows, mma.threads(), most, of_a ? mma.a() : mma.b());
+    } catch (const codegen::CodegenError&) { // they do not divide it
+    }
+  return {};
+}
+
 void check(const GemmSpec& s, const Target& target) {
   const bool whole = s.in == Element::i8, narrow = multiplies(target, s.in) || is_mx(s);
   if (is_mx(s) && !target.ocp_fp8)
@@ -258,6 +288,25 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("pad-c", "yes",
            s.adds_c() ? "pad-d: in place, C is what D holds"
                       : "with --beta yes; pad-d is that of the result");
+  if (s.stored != GemmSpec::Stored::nt) {
+    const std::string name = s.stored == GemmSpec::Stored::nn   ? "nn"
+                             : s.stored == GemmSpec::Stored::tn ? "tn"
+                                                                : "tt";
+    if (bits(s.in) != 16)
+      refuse("layout", name, "nt (A as [M,K], B as [N,K]) of other types than f16 and bf16");
+    if (s.preshuffled_b) refuse("layout", name, "nt: a preshuffled B has an order of its own");
+    const std::string why = ": an operand is transposed on its way to LDS, through registers";
+    if (s.transfer) refuse("direct-to-lds", "yes", "no" + why);
+    if (s.direct != GemmSpec::Direct::none)
+      refuse("direct-to-vgpr", s.direct == GemmSpec::Direct::a ? "a" : "b", "none" + why);
+    if (s.padded.a && s.turned_a()) refuse("pad-a", "yes", "no" + why);
+    if (s.padded.b && s.turned_b()) refuse("pad-b", "yes", "no" + why);
+    for (const auto& [turned, tile, rows, of_a] : {std::tuple(s.turned_a(), "tile_m", s.tile_m, true),
+                                                   std::tuple(s.turned_b(), "tile_n", s.tile_n, false)})
+      if (turned && !turned_tile(s, target, rows, of_a))
+        refuse(tile, std::to_string(rows),
+               "64, 128 or 256: the work-items do not share out the transposed tile evenly");
+  }
   if (is_mx(s) && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
   if (whole && !s.weighted() ? s.out != Element::i32
@@ -381,12 +430,15 @@ Program gemm_program(const GemmSpec& s) {
   // Blocks of 32 rows are counted in 32 bits.
   const std::int64_t most_rows = mx ? std::int64_t{1} << 30 : INT32_MAX;
   const int multiple_n = std::lcm(s.multiple_n, pre ? 16 : s.gather ? 4 : pairs ? 2 : 1);
-  const Sym M = k.size("m", {.most = most_rows}),
-            N = k.size("n", {.most = longest_columns(s), .multiple = multiple_n}),
+  const Sym M = k.size("m", {.most = s.turned_a() ? longest_turned(s) : most_rows,
+                             .multiple = s.turned_a() ? v : 1}),
+            N = k.size("n", {.most = longest_columns(s),
+                             .multiple = s.turned_b() ? std::lcm(multiple_n, v) : multiple_n}),
             K = k.size("k", {.most = longest_k(s),
-                             .multiple = mx    ? 256
-                                         : pre ? 4 * v
-                                               : v});
+                             .multiple = mx                             ? 256
+                                         : pre                          ? 4 * v
+                                         : s.turned_a() && s.turned_b() ? 1
+                                                                        : v});
   const auto pad = [&](bool there, const std::string& name, std::int64_t most, int multiple) {
     return there ? std::optional(k.size(name, {.least = 0, .most = half_of(most), .multiple = multiple}))
                  : std::nullopt;
@@ -400,9 +452,11 @@ Program gemm_program(const GemmSpec& s) {
   const std::string result = s.adds_c() ? "d" : "c";
   const Tensor C = in_place ? k.inout(result, s.out, {M, N}, apart(M, N, pad_d))
                             : k.output(result, s.out, {M, N}, apart(M, N, pad_d)),
-               A = k.input("a", s.in, {M, K}, apart(M, K, pad_a)),
-               B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v))
-                       : k.input("b", s.in, {N, K}, apart(N, K, pad_b));
+               A = k.input("a", s.in, {M, K}, s.turned_a() ? by_columns(M, K) : apart(M, K, pad_a)),
+               B = k.input("b", s.in, {N, K},
+                           pre            ? preshuffled_layout(N, K, v)
+                           : s.turned_b() ? by_columns(N, K)
+                                          : apart(N, K, pad_b));
   std::optional<Tensor> SA, SB, bias;
   // One scale for 32 elements of K, in whole blocks of 32 rows.
   const auto block_scales = [&](const std::string& name, Sym rows) {
@@ -459,7 +513,13 @@ Program gemm_program(const GemmSpec& s) {
   };
   const int lanes = target.lanes_per_transfer();
   const bool lines = whole_lines(s, target);
-  const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
+  const std::optional<TransposedTile> turned_a = s.turned_a() ? turned_tile(s, target, s.tile_m, true)
+                                                              : std::nullopt,
+                                      turned_b = s.turned_b() ? turned_tile(s, target, s.tile_n, false)
+                                                              : std::nullopt;
+  const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads,
+                               const std::optional<TransposedTile>& turned) {
+    if (turned) return k.lds(name, s.in, {rows, s.tile_k}, turned->swizzle);
     if (s.transfer)
       return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes, lines));
     const int w = copied(s, target, rows);
@@ -468,8 +528,14 @@ Program gemm_program(const GemmSpec& s) {
         conflict_free_swizzle(target, s.in, rows, s.tile_k,
                               {{rows_tv(rows, s.tile_k, w, mma.threads()), w, false}, {reads, v, true}}));
   };
-  const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
-    if (s.transfer) {
+  const auto fill = [&](const codegen::View& from, const Tensor& to, int rows,
+                        const std::optional<TransposedTile>& turned) {
+    if (turned) {
+      const Fragment loaded = k.load(from, codegen::transposed(turned->loaded), 8);
+      k.store(k.map(
+                  codegen::transposed(turned->written), {loaded}, [](const auto& x) { return x[0]; }, s.in),
+              k.whole(to), turned->piece);
+    } else if (s.transfer) {
       k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads(), lanes, lines), v / lanes);
     } else {
       const int w = copied(s, target, rows);
@@ -481,11 +547,12 @@ Program gemm_program(const GemmSpec& s) {
   const Sym extent = s.split > 0     ? length(part)
                      : s.workers > 0 ? min(K - Sym(s.tile_k) * share.begin, Sym(s.tile_k) * share.count)
                                      : K;
-  const auto tile_if = [&](bool staged, const std::string& name, int rows, const Layout& reads) {
-    return staged ? std::optional(tile_in_lds(name, rows, reads)) : std::nullopt;
+  const auto tile_if = [&](bool staged, const std::string& name, int rows, const Layout& reads,
+                           const std::optional<TransposedTile>& turned) {
+    return staged ? std::optional(tile_in_lds(name, rows, reads, turned)) : std::nullopt;
   };
-  const std::optional<Tensor> a = tile_if(s.staged_a(), "lds_a", s.tile_m, mma.a()),
-                              b = tile_if(s.staged_b(), "lds_b", s.tile_n, mma.b());
+  const std::optional<Tensor> a = tile_if(s.staged_a(), "lds_a", s.tile_m, mma.a(), turned_a),
+                              b = tile_if(s.staged_b(), "lds_b", s.tile_n, mma.b(), turned_b);
   // Scales of 32 k that several waves want, too: each comes from memory once for all of them.
   const int scale_columns = s.tile_k / 32;
   const auto scales_if = [&](const std::string& name, int rows, int waves, int sharing) {
@@ -507,8 +574,8 @@ Program gemm_program(const GemmSpec& s) {
     const Sym t = (s.split > 0 ? Sym(s.split / s.tile_k) * part : share.begin) + trip;
     const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),
                         tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
-    if (a) fill(tile_of_a, *a, s.tile_m);
-    if (b) fill(tile_of_b, *b, s.tile_n);
+    if (a) fill(tile_of_a, *a, s.tile_m, turned_a);
+    if (b) fill(tile_of_b, *b, s.tile_n, turned_b);
     const auto fill_scales = [&](const codegen::View& from, const std::optional<Tensor>& to, int rows,
                                  int waves) {
       if (to)

@@ -101,17 +101,27 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   const std::byte between = poison(1)[0];
   const auto gap = [](bool there, Element type, std::int64_t pad) { return there ? bytes_of(type, pad) : 0; };
   const std::int64_t gap_of_d = gap(spec.padded.d, spec.out, pads.d);
-  problem.buffers = {{spec.adds_c() ? "D" : "C",
-                      spread(in_place      ? c
-                             : spec.adds() ? Bytes(c_bytes)
-                                           : poison(c_bytes),
-                             m, gap_of_d, between),
-                      true},
-                     {"A", spread(a, m, gap(spec.padded.a, spec.in, pads.a), between), false},
-                     {"B",
-                      spec.preshuffled_b ? preshuffle(b, n, k, spec.in)
-                                         : spread(b, n, gap(spec.padded.b, spec.in, pads.b), between),
-                      false}};
+  const auto stored = [&](const Bytes& matrix, bool turned, std::int64_t rows) {
+    if (!turned) return matrix;
+    Bytes out(matrix.size()); // of 16 bits
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = 0; i < k; ++i)
+        std::copy_n(matrix.data() + 2 * (r * k + i), 2, out.data() + 2 * (i * rows + r));
+    return out;
+  };
+  problem.buffers = {
+      {spec.adds_c() ? "D" : "C",
+       spread(in_place      ? c
+              : spec.adds() ? Bytes(c_bytes)
+                            : poison(c_bytes),
+              m, gap_of_d, between),
+       true},
+      {"A", spread(stored(a, spec.turned_a(), m), m, gap(spec.padded.a, spec.in, pads.a), between), false},
+      {"B",
+       spec.preshuffled_b
+           ? preshuffle(b, n, k, spec.in)
+           : spread(stored(b, spec.turned_b(), n), n, gap(spec.padded.b, spec.in, pads.b), between),
+       false}};
   // Scales of rows and columns and a bias, as vectors.
   const auto vector = [&](bool there, std::int64_t length, std::uint64_t offset, double otherwise) {
     return there ? random_matrix(length, 1, Element::f32, seed + offset)
@@ -147,15 +157,17 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   }
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   problem.text =
-      fmt::format("{7}[{0},{1}] = {8}{5}A[{0},{2}] x B[{1},{2}]^T{9}{6}, {3} x {3} -> {4}", m, n, k,
-                  to_string(spec.in), to_string(spec.out),
+      fmt::format("{7}[{0},{1}] = {8}{5}{10} x {11}{9}{6}, {3} x {3} -> {4}", m, n, k, to_string(spec.in),
+                  to_string(spec.out),
                   spec.scales                ? "sa sb "
                   : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] "
                                              : "",
                   spec.bias ? " + bias" : "", spec.adds_c() ? "D" : "C", spec.alpha ? "alpha " : "",
                   in_place        ? " + beta D"
                   : spec.adds_c() ? " + beta C"
-                                  : "");
+                                  : "",
+                  spec.turned_a() ? fmt::format("A[{},{}]^T", k, m) : fmt::format("A[{},{}]", m, k),
+                  spec.turned_b() ? fmt::format("B[{},{}]", k, n) : fmt::format("B[{},{}]^T", n, k));
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
   // Parts that are added: in 16 bits each is rounded, and so is each sum; in 32 bits the sums of scaled integers are.
   const double cuts = spec.adds() ? std::ceil(double(k) / (spec.workers > 0 ? spec.tile_k : spec.split)) : 0,

@@ -42,6 +42,16 @@ Bytes matrix(char name, std::int64_t rows, std::int64_t columns, Element type, s
   return out;
 }
 
+/// The same numbers, column after column.
+Bytes turned(char name, std::int64_t rows, std::int64_t columns, Element type) {
+  Bytes out(static_cast<std::size_t>(rows * columns * codegen::bits(type) / 8));
+  for (std::int64_t c = 0; c < columns; ++c)
+    for (std::int64_t r = 0; r < rows; ++r)
+      codegen::put_code(out, static_cast<std::size_t>(c * rows + r), type,
+                        codegen::encode(type, whole(name, r, c)));
+  return out;
+}
+
 /// What is wrong with D, element by element and between its rows: exactly, in types that hold these numbers. Nothing where it is right.
 std::string wrong(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, std::int64_t n,
                   std::int64_t k, const Numbers& x, bool stress = false, const GemmPads& pads = {}) {
@@ -58,9 +68,9 @@ std::string wrong(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, 
       else
         std::fill(b.data.begin(), b.data.end(), std::byte{0xff});
     } else if (b.name == "A") {
-      b.data = matrix('a', m, k, spec.in, pads.a);
+      b.data = spec.turned_a() ? turned('a', m, k, spec.in) : matrix('a', m, k, spec.in, pads.a);
     } else if (b.name == "B") {
-      b.data = matrix('b', n, k, spec.in, pads.b);
+      b.data = spec.turned_b() ? turned('b', n, k, spec.in) : matrix('b', n, k, spec.in, pads.b);
     } else if (b.name == "C") {
       b.data = c;
     } else if (b.name == "bias") {
@@ -136,6 +146,53 @@ std::vector<Named> forms() {
 }
 
 } // namespace
+
+TEST_CASE("gemm: A as [K,M] and B as [K,N] are what plain loops give, ragged") {
+  using Stored = GemmSpec::Stored;
+  for (const std::string arch : {"gfx942", "gfx950"})
+    for (const Stored stored : {Stored::nn, Stored::tn, Stored::tt})
+      for (const bool more : {false, true}) {
+        GemmSpec spec = small();
+        spec.arch = arch, spec.stored = stored;
+        spec.in = more ? Element::bf16 : Element::f16;
+        if (more)
+          spec.alpha = true, spec.added = Added::apart, spec.bias = true, spec.tile_n = 128, spec.tile_k = 32;
+        CAPTURE(arch, static_cast<int>(stored), more);
+        const Artifact kernel = build_gemm(spec);
+        // One of 8, beside a tile's end, and a K that no vector divides where none goes along it.
+        const std::int64_t k = stored == Stored::tn ? 67 : 72;
+        for (const auto& [m, n] : {std::pair(8, 8), std::pair(72, 136), std::pair(64, 64)})
+          expect_exact(spec, kernel, m, n, k, {}, m == 72);
+      }
+}
+
+TEST_CASE("gemm: what no layout but A as [M,K] and B as [N,K] has is refused", "[error]") {
+  const auto refused = [](const auto& change) {
+    GemmSpec spec = small();
+    spec.stored = GemmSpec::Stored::nn;
+    change(spec);
+    try {
+      (void)gemm_program(spec);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refused([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i32; }), Contains("layout = nn"));
+  CHECK_THAT(refused([](GemmSpec& s) { s.preshuffled_b = true; }), Contains("layout = nn"));
+  CHECK_THAT(refused([](GemmSpec& s) { s.transfer = true; }), Contains("direct-to-lds = yes"));
+  CHECK_THAT(refused([](GemmSpec& s) { s.direct = GemmSpec::Direct::a; }), Contains("direct-to-vgpr = a"));
+  CHECK_THAT(refused([](GemmSpec& s) { s.padded.b = true; }), Contains("pad-b = yes"));
+  CHECK_THAT(refused([](GemmSpec& s) { s.tile_n = 16, s.tile_k = 32, s.waves_m = 4, s.waves_n = 1; }),
+             Contains("tile_n = 16"));
+  // Sizes below 2 GiB: K and N are bounded together.
+  GemmSpec spec = small();
+  spec.stored = GemmSpec::Stored::nn;
+  CHECK_THROWS_WITH(plan_gemm_launch(spec, 64, 64, 1 << 15), Contains("k = 32768"));
+  CHECK_THROWS_WITH(plan_gemm_launch(spec, 64, 1 << 17, 64), Contains("n = 131072"));
+  spec.k_most = 1 << 12;
+  CHECK(plan_gemm_launch(spec, 64, 1 << 17, 64).grid[0] == (1 << 17) / 64);
+}
 
 TEST_CASE("gemm: alpha A B^T + beta C + bias is what plain loops give, ragged, C apart and in place") {
   for (const Named& form : forms())

@@ -33,6 +33,7 @@ def rows():
     both, all_types = ("f16", "bf16"), ("bf16", "f32")
     for kernel in "gemm preshuffle_gemm weight_only_gemm flash_attention".split():
         add(kernel, types=both)
+    add("gemm", "--layout nn", "--m 150 --n 72 --k 200", types=both)
     add("gemm", "--alpha yes --beta yes --bias yes --n-multiple 8", "--m 150 --n 72 --k 200", types=both)
     add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
     add("block_scale_gemm", types=(None,))

@@ -69,6 +69,14 @@ struct GemmSpec {
     bool a = false, b = false, c = false, d = false;
   };
   Padded padded;
+  /// How A and B are stored, row-major and in BLAS's letters: A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t). An operand
+  /// that is stored along m or n, of 16 bits, is transposed on its way to LDS, through registers.
+  enum class Stored : std::uint8_t { nt, nn, tn, tt };
+  Stored stored = Stored::nt;
+  /// Of such an operand trips move along rows, by offsets of 32 bits: K is at most this, and M or N at most 2 GiB by K.
+  std::int64_t k_most = 1 << 14;
+  [[nodiscard]] bool turned_a() const { return stored == Stored::tn || stored == Stored::tt; }
+  [[nodiscard]] bool turned_b() const { return stored == Stored::nn || stored == Stored::tn; }
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;

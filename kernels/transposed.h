@@ -1,8 +1,8 @@
-/// A tile of V, transposed on its way to LDS. Private.
+/// A tile that is transposed on its way to LDS: V of attention, operands of a GEMM that are stored along m or n. Private.
 #pragma once
 
-#include "../lds_swizzle.h"
-#include "../program_names.h"
+#include "lds_swizzle.h"
+#include "program_names.h"
 
 #include <inlay/codegen/mma_tiling.h>
 
@@ -12,7 +12,7 @@ namespace inlay::kernels {
 struct TransposedTile {
   int piece = 0;
   Layout loaded, written; ///< (work-item, value) -> (row, column): as loads give it, and as it is stored
-  Swizzle swizzle;        ///< of LDS, [columns of V, rows of V]
+  Swizzle swizzle;        ///< of LDS, [columns, rows]
 };
 /// The largest piece of at most `most`, halved as often as needed, under which the writes and `read` meet no bank twice; none where
 /// there is none.

@@ -282,10 +282,8 @@ void add_prove(CLI::App& app, Session& session) {
   command->add_option("--lines", a->lines, "coalesced: how many cache lines are allowed; 0: the least");
   command->add_option("--cert", a->certificate,
                       "Write the certificate (or, when unknown, the open query) to FILE");
-  command->add_option("--limit", a->limit, "How many indices enumeration may look at")
-      ->check(at_least(0));
-  command->add_option("--steps", a->steps, "Z3's resource limit; 0 asks no solver")
-      ->check(at_least(0));
+  command->add_option("--limit", a->limit, "How many indices enumeration may look at")->check(at_least(0));
+  command->add_option("--steps", a->steps, "Z3's resource limit; 0 asks no solver")->check(at_least(0));
   command->add_flag("--by-mode", a->by_mode, "equal: also the same extents mode by mode");
   command->add_flag("--recheck,!--no-recheck", a->recheck,
                     "A proof counts only when the checker derives it again, with Z3 and cvc5");

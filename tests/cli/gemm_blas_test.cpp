@@ -214,8 +214,7 @@ TEST_CASE("gemm: alpha A B^T + beta C + bias is what plain loops give, ragged, C
       }
 }
 
-TEST_CASE("gemm: where beta is 0 nothing of C reaches D, NaN neither; elsewhere it does, and a beta of NaN "
-          "is no 0") {
+TEST_CASE("gemm: where beta is 0 nothing of C reaches D, NaN neither, and a beta of NaN is no 0") {
   for (const Added added : {Added::apart, Added::in_place}) {
     GemmSpec spec = small();
     spec.alpha = true, spec.added = added;

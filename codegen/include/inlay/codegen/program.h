@@ -653,8 +653,8 @@ private:
   std::vector<Specification> specifications_;
   int loops_ = 0, loops_open_ = 0, branches_open_ = 0;
   std::vector<AtomId> trips_; ///< the numbers of the loops' trips
-  Waves role_;            ///< that is open
-  std::string role_name_; ///< likewise
+  Waves role_;                ///< that is open
+  std::string role_name_;     ///< likewise
 };
 
 /// The arguments of the kernel in order: tensors, then sizes; where these are more than Target::preloaded_dwords, sizes stand before the last

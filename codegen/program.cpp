@@ -30,9 +30,20 @@ void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string&
                          "a size from 1 on; what may be 0 stands in strides, (m,n):(n+" + s.name + ",1)");
 }
 
-} // namespace
+// What follows a formula goes down into it: deeper, a formula ends the stack.
+void check_depth(const char* operation, Expr e, const std::string& line) {
+  constexpr int deepest = 1000;
+  std::vector<int> depth(static_cast<std::size_t>(e.id) + 1, 1); // arguments are made before what takes them
+  for (int id = 0; id <= e.id; ++id)
+    for (const int a : e.arena->node(id).args)
+      depth[static_cast<std::size_t>(id)] =
+          std::max(depth[static_cast<std::size_t>(id)], depth[static_cast<std::size_t>(a)] + 1);
+  if (depth.back() > deepest)
+    throw CodegenError(std::string(operation) + ": a formula " + std::to_string(depth.back()) +
+                           " levels deep, of at most " + std::to_string(deepest),
+                       line, "several maps, each of what the one before it gives");
+}
 
-namespace {
 // What the assembler takes as a symbol, and a formula as a name; names that begin with a low line are the library's.
 void check_name(const std::string& what, const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -504,6 +515,12 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)
     s.coordinate.push_back(symbols_->symbol(tensor.name + "_" + std::to_string(i), {Int(0), std::nullopt}));
   s.value = body(s.coordinate);
+  if (s.value.arena != expressions_.get())
+    throw CodegenError(
+        "computes: " + tensor.name +
+            (s.value.arena ? " is said by another program's formula" : " is said by no formula"),
+        "", "a formula of its coordinates, of this program's tensors");
+  check_depth("computes", s.value, "output " + tensor.name);
   if (is_integer(s.value)) {
     if (tensor.element != Element::i32)
       throw CodegenError("computes: an integer, and " + tensor.name + " is " + to_string(tensor.element), "",
@@ -1047,6 +1064,7 @@ Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const 
   if (map.arena != expressions_.get())
     throw CodegenError(map.arena ? "map: its expression is another program's" : "map: it gives no expression",
                        line, "a formula of its operands, as `return v[0] + v[1];`");
+  check_depth("map", map, line);
   if (is_integer(map)) {
     if (to != Element::i32)
       throw CodegenError("map: the result is an integer, and " + to_string(to) + " is asked for", line,

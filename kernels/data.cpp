@@ -113,7 +113,7 @@ Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound
   for (std::int64_t i = 0; i < result.rows(); ++i)
     for (std::int64_t j = 0; j < result.cols(); ++j) {
       const double error = std::abs(result(i, j) - reference(i, j));
-      const bool within = error <= bound(i, j); // false for NaN
+      const bool within = result(i, j) == reference(i, j) || error <= bound(i, j); // infinities, too; not NaN
       if (!within && check.ok) {
         check.ok = false;
         check.message = fmt::format("element ({},{}): {} where the reference has {}, bound {:.3g}", row + i,

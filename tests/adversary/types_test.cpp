@@ -251,6 +251,13 @@ TEST_CASE("adversary: what is of another program", "[error]") {
                     Catch::Contains("it gives no expression"));
   CHECK_THROWS_WITH(k.map({f}, [&](const auto&) { return other.constant(1); }),
                     Catch::Contains("another program's"));
+  CHECK_THROWS_WITH(k.map({f},
+                          [](const auto& v) {
+                            Expr e = v[0];
+                            for (int i = 0; i < 3000; ++i) e = exp(e * 0.1);
+                            return e;
+                          }),
+                    Catch::Contains("levels deep"));
   CHECK_THROWS_WITH(k.add(f, k.whole(lds)), Catch::Contains("lds is in LDS"));
   for (const char* const name : {"", "a b", "x;y", "llvm.memcpy", "_c0", "2x", "max"})
     CHECK_THROWS_WITH(program(name), Catch::Contains("is no name"));

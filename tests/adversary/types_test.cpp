@@ -53,7 +53,8 @@ std::function<Program()> product(Element a, Element b, Element sum, Element of_i
 }
 
 // y = sum of exp(x(m, i)) over i < n, where what lies outside of the row is filled with `beyond` while it is of type `held`.
-std::function<Program()> filled(Element in, Element held, double beyond) {
+// `after`: of f32, and then laid out as `held`.
+std::function<Program()> filled(Element in, Element held, double beyond, bool after = false) {
   return [=] {
     Program k("filled", target(), 64);
     const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 256, .multiple = 4});
@@ -61,12 +62,27 @@ std::function<Program()> filled(Element in, Element held, double beyond) {
     k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return exp(k(x, {i[0], j})); }); });
     const Sym row = k.workgroups(0, m, 1);
     Fragment f = k.load(k.tile(x, {1, 256}, {row, 0}), rows_tv(1, 256, 4, 64), 4);
-    if (held != in)
+    if (held != in && !after)
       f = k.map(
           {f}, [](const auto& v) { return v[0]; }, held);
     f = k.fill(f, 1, 0, n, beyond);
+    if (after) f = k.relayout(f, rows_tv(1, 256, 4, 64), held);
     k.store(k.fold(Monoid::sum, k.map({f}, [](const auto& v) { return exp(v[0]); }), 1),
             k.tile(y, {1}, {row}), 1);
+    return k;
+  };
+}
+
+// y(i) = x(i), and `beyond` where x has no element i: filled in f32, rounded by the store.
+std::function<Program()> stored(Element out, double beyond) {
+  return [=] {
+    Program k("stored", target(), 64);
+    const Sym m = k.size("m", {.most = 256});
+    const Tensor y = k.output("y", out, {Sym(256)}), x = k.input("x", Element::f32, {m});
+    k.computes(y, [&](const auto& i) { return inside(i[0], m, k(x, {i[0]}), beyond); });
+    const Sym w = k.workgroups(0, Sym(256), 256);
+    const Fragment f = k.load(k.tile(x, {256}, {w}), line_tv(256, 4, 64), 1);
+    k.store(k.fill(f, 0, Sym(256) * w, m, beyond), k.tile(y, {256}, {w}), 1);
     return k;
   };
 }
@@ -158,6 +174,14 @@ TEST_CASE("adversary: literals that a type does not have") {
        rows},
       {"-inf in a float of 8 bits without infinities", "is no number of e4m3fnuz",
        filled(Element::e4m3fnuz, Element::e4m3fnuz, -INFINITY), rows},
+      {"-inf of f32 that becomes i8", "what lies outside of a sum is its empty element",
+       filled(Element::f32, Element::i8, -INFINITY, true), rows},
+      {"-inf of f32 that becomes f16", "", filled(Element::f32, Element::f16, -INFINITY, true), rows},
+      {"-inf that a store rounds to i8",
+       "y is what the specification says",
+       stored(Element::i8, -INFINITY),
+       {{1}, {255}}},
+      {"-inf that a store rounds to f16", "", stored(Element::f16, -INFINITY), {{1}, {255}}},
       {"i8 as f32", "", filled(Element::i8, Element::f32, -INFINITY), rows},
       {"a half in i8", "is no number of i8", filled(Element::i8, Element::i8, 0.5), rows},
       {"1e30 in f16", "is no number of f16", filled(Element::f16, Element::f16, 1e30), rows},

@@ -1,4 +1,5 @@
 // The fp8 GEMM with scales of blocks: what it computes, and how its data moves.
+#include "../places.h"
 #include "../program_names.h"
 
 #include <inlay/codegen/program.h>
@@ -22,16 +23,6 @@ void check(const BlockScaleSpec& s) {
     throw std::invalid_argument(fmt::format("block_scale_gemm: tile_m = {} is not supported\n  hint   at "
                                             "most 128: a lane holds results of two products beside its sums",
                                             s.tile_m));
-}
-
-// One column after the other: the rows of a product lie side by side.
-SymLayout by_columns(Sym rows, Sym columns) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The GEMM: what it computes, and how its data moves. Nothing else about it is written anywhere.
 #include "../lds_swizzle.h"
+#include "../places.h"
 #include "../program_names.h"
 #include "../transposed.h"
 #include "forms.h"
@@ -198,16 +199,6 @@ std::optional<SymLayout> apart(Sym rows, Sym columns, const std::optional<Sym>& 
   return SymLayout(std::move(b).finish());
 }
 
-/// (rows, columns) stored column by column: (rows,columns):(1,rows).
-SymLayout by_columns(Sym rows, Sym columns) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
-}
-
 /// The results of a lane in so many parts of K, one after the other.
 Layout results_of_parts(const Layout& c, int parts) {
   if (parts == 1) return c;
@@ -255,15 +246,26 @@ bool whole_lines(const GemmSpec& s, const Target& target) {
          stages(s, target) * stage_of_lines(s) <= room(s, target);
 }
 
-/// The tile of an operand that is stored along m or n: as it is loaded, [tile_k, rows], and as it is written to LDS; none where the
-/// work-items do not share it out.
-std::optional<TransposedTile> turned_tile(const GemmSpec& s, const Target& target, int rows, bool of_a) {
-  const MmaTiling mma = tiling(s, target);
+/// The tile of an operand that is stored along m or n: as it is loaded, [tile_k, rows], and as it is written to LDS; the widest pieces
+/// that the work-items share out.
+TransposedTile turned_tile(const GemmSpec& s, const Target& target, int rows, const Layout& read) {
+  const int threads = 64 * s.waves_m * s.waves_n;
   for (const int most : {8, 4, 2, 1}) try {
-      return transposed_tile(target, s.in, s.tile_k, rows, mma.threads(), most, of_a ? mma.a() : mma.b());
+      if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, most, read)) return *tile;
     } catch (const codegen::CodegenError&) { // they do not divide it
     }
-  return {};
+  refuse("tile", fmt::format("{} x {}", rows, s.tile_k),
+         "64, 128 or 256 rows: no place in LDS without conflicts");
+}
+
+/// Whether work-items share out such a tile at all.
+bool shares_out(const GemmSpec& s, int rows) {
+  try {
+    (void)codegen::columns_tv(s.tile_k, rows, 8, 64 * s.waves_m * s.waves_n);
+    return true;
+  } catch (const codegen::CodegenError&) {
+    return false;
+  }
 }
 
 void check(const GemmSpec& s, const Target& target) {
@@ -301,9 +303,9 @@ void check(const GemmSpec& s, const Target& target) {
       refuse("direct-to-vgpr", s.direct == GemmSpec::Direct::a ? "a" : "b", "none" + why);
     if (s.padded.a && s.turned_a()) refuse("pad-a", "yes", "no" + why);
     if (s.padded.b && s.turned_b()) refuse("pad-b", "yes", "no" + why);
-    for (const auto& [turned, tile, rows, of_a] : {std::tuple(s.turned_a(), "tile_m", s.tile_m, true),
-                                                   std::tuple(s.turned_b(), "tile_n", s.tile_n, false)})
-      if (turned && !turned_tile(s, target, rows, of_a))
+    for (const auto& [turned, tile, rows] :
+         {std::tuple(s.turned_a(), "tile_m", s.tile_m), std::tuple(s.turned_b(), "tile_n", s.tile_n)})
+      if (turned && !shares_out(s, rows))
         refuse(tile, std::to_string(rows),
                "64, 128 or 256: the work-items do not share out the transposed tile evenly");
   }
@@ -513,10 +515,11 @@ Program gemm_program(const GemmSpec& s) {
   };
   const int lanes = target.lanes_per_transfer();
   const bool lines = whole_lines(s, target);
-  const std::optional<TransposedTile> turned_a = s.turned_a() ? turned_tile(s, target, s.tile_m, true)
-                                                              : std::nullopt,
-                                      turned_b = s.turned_b() ? turned_tile(s, target, s.tile_n, false)
-                                                              : std::nullopt;
+  const auto turned_if = [&](bool turned, int rows, const Layout& reads) {
+    return turned ? std::optional(turned_tile(s, target, rows, reads)) : std::nullopt;
+  };
+  const auto turned_a = turned_if(s.turned_a(), s.tile_m, mma.a()),
+             turned_b = turned_if(s.turned_b(), s.tile_n, mma.b());
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads,
                                const std::optional<TransposedTile>& turned) {
     if (turned) return k.lds(name, s.in, {rows, s.tile_k}, turned->swizzle);

@@ -167,12 +167,7 @@ Program mla_decode_program(const Latent& s) {
         return before_end(columns * t + k.position(1), (scales ? v[0] * v[1] : v[0]) * s.scale,
                           minus_infinity);
       });
-      const Fragment most =
-          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-      const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-      const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      const auto [most, p] = online_softmax(k, x, m, l, o);
       const Fragment values = k.load(
           k.tile(lds, {columns, Latent::latent}, {0, 0}).keep({1, 0}).reorder(0, in_columns), by_columns, 8);
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.map(pv.b(), {values}, same, s.type), pv);

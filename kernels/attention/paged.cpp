@@ -124,44 +124,38 @@ Program paged_decode_program(const PagedDecode& s) {
     const Fragment m = k.full(minus_infinity, of_row, {rows, 1}),
                    l = k.zeros(Element::f32, of_row, {rows, 1}), o = k.zeros(Element::f32, pv.c(), {rows, D});
     const Fragment scale_k = scales ? scale_of(0) : m;
-    k.loop(
-        windowed ? split : min(split, length - begin), columns, {.distance = s.distance, .ring = 1},
-        [&](Sym t) {
-          const auto tile = [&](const Tensor& of) {
-            return windowed ? k.tile(of, {1, columns, 1, D},
-                                     {seq, here.tile + Sym(s.part() / columns) * part + t, head, 0})
-                                  .keep({1, 3})
-                            : k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
-          };
-          const auto seen = [&](Sym i, Expr x, double otherwise) {
-            return here.if_seen(k, s, part, here.position(s, part, i), x, otherwise);
-          };
-          // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
-          const Fragment within_v = k.map(
-              {k.load(tile(values), v_tile->loaded, 8)},
-              [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.cache);
-          const Fragment rows_of_v = k.map(
-              v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
-          k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
-          Fragment of_keys = k.load(tile(keys), qk.b(), 8);
-          if (scales)
-            of_keys = k.map(
-                {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
-          const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
-          k.mma(scores, q, of_keys, qk);
-          const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
-            return seen(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
-                        unseen);
-          });
-          const Fragment most =
-              k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-          const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-          const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-          k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-          k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-          k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
-          k.update(m, {most}, [](const Exprs& v) { return v[1]; });
-        });
+    k.loop(windowed ? split : min(split, length - begin), columns, {.distance = s.distance, .ring = 1},
+           [&](Sym t) {
+             const auto tile = [&](const Tensor& of) {
+               return windowed ? k.tile(of, {1, columns, 1, D},
+                                        {seq, here.tile + Sym(s.part() / columns) * part + t, head, 0})
+                                     .keep({1, 3})
+                               : k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
+             };
+             const auto seen = [&](Sym i, Expr x, double otherwise) {
+               return here.if_seen(k, s, part, here.position(s, part, i), x, otherwise);
+             };
+             // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
+             const Fragment within_v = k.map(
+                 {k.load(tile(values), v_tile->loaded, 8)},
+                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.cache);
+             const Fragment rows_of_v = k.map(
+                 v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
+             k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
+             Fragment of_keys = k.load(tile(keys), qk.b(), 8);
+             if (scales)
+               of_keys = k.map(
+                   {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
+             const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+             k.mma(scores, q, of_keys, qk);
+             const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
+               return seen(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
+                           unseen);
+             });
+             const auto [most, p] = online_softmax(k, x, m, l, o);
+             k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
+             k.update(m, {most}, [](const Exprs& v) { return v[1]; });
+           });
     k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
   const auto none = [&] {

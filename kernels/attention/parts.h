@@ -28,4 +28,16 @@ struct SoftmaxParts {
                               const Layout& tv, Sym length) const;
 };
 
+/// One tile of a softmax that is summed tile by tile: of scores x, with m the greatest so far, l and o the sums so far,
+///
+///     most = max(m, max x),   weights = exp(x - most),   l = l exp(m - most) + sum weights,   o = o exp(m - most)
+///
+/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line.
+struct SoftmaxTile {
+  Fragment most, weights;
+};
+[[nodiscard]] SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
+                                         const Fragment& o,
+                                         std::source_location where = std::source_location::current());
+
 } // namespace inlay::kernels

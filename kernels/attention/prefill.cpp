@@ -112,12 +112,7 @@ Program varlen_attention_program(const Prefill& s) {
         const Sym i = columns * t + k.position(1);
         return inside(i, N, seen(i, v[1], end, v[0] * scale), minus_infinity);
       });
-      const Fragment most =
-          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-      const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-      const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      const auto [most, p] = online_softmax(k, x, m, l, o);
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds_v, pv.b(), 8), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });

@@ -20,8 +20,8 @@ void Sides::symbolic() {
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
   if (shape_->loop != nullptr) {
-    std::vector<AtomId> of_trips = symbols(shape_->loop->trips);
-    const auto by_multiples = symbols(formulas_->canonical(shape_->loop->trips));
+    std::vector<AtomId> of_trips = symbols(loop_trips());
+    const auto by_multiples = symbols(formulas_->canonical(loop_trips()));
     of_trips.insert(of_trips.end(), by_multiples.begin(), by_multiples.end());
     code_run_->names.watch(std::move(of_trips));
   }
@@ -32,6 +32,7 @@ void Sides::symbolic() {
     return d->numbers[0];
   };
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
+  client_->zeros = zeros_of(object_);
   values_->is_of_code = [this](Number n) { return code_run_->conditions.contains(n); };
   Draw draw(code_);
   for (int k = 0; k < 120; ++k) {

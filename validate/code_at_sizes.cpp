@@ -4,9 +4,6 @@
 
 namespace inlay::kernels::validate::sides {
 
-namespace {
-
-/// The bytes after the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
 std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& object) {
   for (const runtime::Symbol& s : object.symbols()) {
     if (s.name != "zeros" || s.function || s.section >= object.sections().size()) continue;
@@ -20,6 +17,8 @@ std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& obje
   }
   return {};
 }
+
+namespace {
 
 /// Answers with numbers: everything the machine code does then is one workgroup of one launch.
 class Numbers : public runtime::symbolic::FlowClient {
@@ -185,6 +184,10 @@ private:
     if (tensor >= 0) {
       const Element format = p_.tensor(tensor).element;
       const std::int64_t size = std::max(1, bits(format) / 8), at = offset / size * size;
+      // What the workgroup has stored there.
+      if (const auto was = stores.find(address - static_cast<std::uint64_t>(offset - at));
+          was != stores.end() && was->second.adds == 0 && was->second.value)
+        return static_cast<std::uint32_t>(*was->second.value >> (8 * (offset - at))) & 0xffU;
       if (loads.contains({tensor, at})) {
         if (bits(format) < 8) {
           std::uint32_t all = 0;
@@ -322,7 +325,7 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
       run.run(r.body, r, 0, Sym(0), chosen);
       continue;
     }
-    const auto trips = evaluate(r.trips, s.symbols).value();
+    const auto trips = evaluate(run.fixed(r.trips), s.symbols).value();
     if (trips > 64) return; // too long to be gone through; another launch tells
     run.run(r.prologue, r, 0, Sym(0), chosen);
     for (std::int64_t j = 0; j + 1 < trips; ++j) run.run(r.body, r, static_cast<int>(j), Sym(j), chosen);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -53,6 +54,39 @@ inline std::string how_often(int adds) {
          : adds > 0  ? "adds " + std::to_string(adds) + " times to"
                      : "stores and adds to";
 }
+/// Memory that a launch reads and writes: what a load of it brings is what was there at launch as long as no wave has stored there.
+class InPlace {
+public:
+  /// Whether a wave may load the element: nothing that it may be has been stored before, by that wave, nor by another at all.
+  bool loads(const ElementAccess& a, unsigned wave) {
+    const Number address = random_of(static_cast<Number>(a.name->tensor), stable_hash(a.name->address));
+    if (const auto own = stored_by_.find({a.name->tensor, wave}); own != stored_by_.end())
+      if (own->second.size() > 1 || !own->second.contains(address)) return false;
+    Waves& w = elements_[element(address, a)];
+    w.loaded |= 1U << wave;
+    return w.stored == 0;
+  }
+  /// Whether it may store there: no other wave loads the element.
+  bool stores(const ElementAccess& a, unsigned wave) {
+    const Number address = random_of(static_cast<Number>(a.name->tensor), stable_hash(a.name->address));
+    stored_by_[{a.name->tensor, wave}].insert(address);
+    Waves& w = elements_[element(address, a)];
+    w.stored |= 1U << wave;
+    return (w.loaded & ~(1U << wave)) == 0;
+  }
+
+private:
+  struct Waves {
+    std::uint32_t loaded = 0, stored = 0; ///< a bit each; at most 16
+  };
+  static Number element(Number address, const ElementAccess& a) {
+    return random_of(address, static_cast<Number>(8 * a.byte + a.bit));
+  }
+  std::unordered_map<Number, Waves> elements_;
+  std::map<std::pair<int, unsigned>, std::set<Number>>
+      stored_by_; ///< (tensor, wave): addresses without their constants
+};
+
 struct Trace {
   std::size_t elements = 0; ///< loaded
   int latest = 0;           ///< the last trip of the code that loads one of them
@@ -68,6 +102,7 @@ struct Trace {
   std::vector<Product> products;
   std::vector<std::string> problems; ///< an access without a formula
   std::string unread;                ///< the first matrix product of what has no value
+  InPlace in_place;
   [[nodiscard]] std::size_t bytes() const {
     return (loads.size() + stores.size() + of_latest.size()) *
                (sizeof(ElementAccess) + sizeof(MachineEvent)) +
@@ -99,6 +134,7 @@ public:
   /// Where the code has loaded up to here: each name once, at byte 0.
   std::function<std::vector<ElementAccess>()> loaded;
   std::set<std::size_t> load_sites, store_sites, product_sites;
+  std::pair<std::uint64_t, std::uint64_t> zeros; ///< what of the code object holds zeros, by address
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     load_sites.insert(access.instruction);
@@ -110,6 +146,9 @@ public:
           const ElementAccess a = first.further(32 * k + e * size);
           numbers[e] = run_.value_of(a);
           if (a.name->inside.never) continue;
+          if (run_.in_place.contains(a.name->tensor) && !trace->in_place.loads(a, access.wave))
+            problem(access, l,
+                    "loads " + p_.tensor(a.name->tensor).name + " where it may have been stored to before");
           ++trace->elements;
           if (const int trip = known_load ? known_load(a) : -1; trip >= 0) {
             if (trip > trace->latest) {
@@ -130,12 +169,16 @@ public:
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
     if (resolve) values_.known(resolve());
+    if (!access.buffer) return problem(access, 0, "a store that is not by a raw buffer");
     each_lane(access, false, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       if (first.name->inside.never) return;
       for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         values_.forget_missing();
         const auto v = values_.read(words[bit / 32][l], format, bit % 32 / size);
-        const auto [was, fresh] = trace->stores.try_emplace(first.further(bit));
+        const ElementAccess at = first.further(bit);
+        if (run_.in_place.contains(at.name->tensor) && !trace->in_place.stores(at, access.wave))
+          problem(access, l, "stores to " + p_.tensor(at.name->tensor).name + " what another wave loads");
+        const auto [was, fresh] = trace->stores.try_emplace(at);
         MachineEvent now{access.instruction, access.wave, l, v, 0};
         if (!v) {
           if (trace->missing.back() != values_.missing()) trace->missing.push_back(values_.missing());
@@ -198,9 +241,10 @@ public:
     std::vector<std::pair<AtomId, Sym>> known; ///< the number of trips, where the path says it
   };
   std::optional<Uniform> uniform(const FlowAccess& access) {
-    const std::array<Word, 6> key{access.descriptor[0], access.descriptor[1],
-                                  access.descriptor[2], access.descriptor[3],
-                                  access.soffset,       access.plain && access.buffer ? Word{1} : Word{0}};
+    const std::array<Word, 6> key{
+        access.descriptor[0], access.descriptor[1],
+        access.descriptor[2], access.descriptor[3],
+        access.soffset,       !access.buffer ? Word{2} : access.plain ? Word{1} : Word{0}};
     auto at = uniforms_.find(key);
     if (at == uniforms_.end()) {
       auto u = parse_uniform(access);
@@ -221,7 +265,8 @@ public:
   std::optional<Uniform> parse_uniform(const FlowAccess& access) {
     formulas_.forget_missing();
     Uniform u;
-    if (!access.plain || !access.buffer) {
+    if (!access.buffer) return u; // each lane has its pointer
+    if (!access.plain) {
       why_ = "an access that is not by a raw buffer";
       return std::nullopt;
     }
@@ -327,6 +372,7 @@ public:
     formulas_.forget_missing();
     Formulas::Condition inside;
     if (!guard(access.guard[lane], true, inside)) return std::nullopt;
+    if (!access.buffer) return by_pointer(access, lane, std::move(inside));
     // Lanes that are sent out of range instead of being switched off.
     Word offset = access.offset[lane];
     for (bool again = true; again;) {
@@ -377,6 +423,46 @@ public:
     return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
   }
 
+  /// A load by the lane's own pointer: of a tensor, or of zeros where its guards do not hold.
+  std::optional<ElementAccess> by_pointer(const FlowAccess& access, unsigned lane,
+                                          Formulas::Condition inside) {
+    Word address = access.offset[lane];
+    const auto zero = [&](Word arm) {
+      const auto at = t_.value(arm);
+      return at && *at >= zeros.first && *at + access.bytes <= zeros.second;
+    };
+    // Both words of a choice are chosen by one condition.
+    const auto chosen = [&](Word x) -> std::optional<std::array<Word, 3>> {
+      if (x == Terms::unknown) return std::nullopt;
+      if (t_.kind(x) == TermKind::select)
+        return std::array{t_.children(x)[0], t_.children(x)[1], t_.children(x)[2]};
+      if (t_.kind(x) != TermKind::pair) return std::nullopt;
+      const Word low = t_.children(x)[0], high = t_.children(x)[1];
+      if (t_.kind(low) != TermKind::select || t_.kind(high) != TermKind::select ||
+          t_.children(low)[0] != t_.children(high)[0])
+        return std::nullopt;
+      return std::array{t_.children(low)[0], t_.join(t_.children(low)[1], t_.children(high)[1]),
+                        t_.join(t_.children(low)[2], t_.children(high)[2])};
+    };
+    for (auto c = chosen(address); c; c = chosen(address)) {
+      const auto [condition, yes, no] = *c;
+      if (!zero(yes) && !zero(no)) break;
+      if (!guard(condition, zero(no), inside)) return std::nullopt;
+      address = zero(no) ? yes : no;
+    }
+    const auto p = pointer(address);
+    if (!p) {
+      why_ = "no pointer argument in the address " + t_.text(address, 5);
+      return std::nullopt;
+    }
+    const auto at = formulas_.of(p->second);
+    if (!at) {
+      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      return std::nullopt;
+    }
+    return run_.names.endless(p->first, *at, formulas_.asked(formulas_.canonical(inside)));
+  }
+
 private:
   static constexpr std::int64_t out_of_range = 0x80000000LL;
 
@@ -406,7 +492,7 @@ private:
         f(l, named, format, static_cast<unsigned>(width));
         continue;
       }
-      problem(access, l);
+      problem(access, l, why_);
     }
   }
 
@@ -439,11 +525,11 @@ private:
     return std::nullopt;
   }
 
-  void problem(const FlowAccess& access, unsigned lane) {
+  void problem(const FlowAccess& access, unsigned lane, const std::string& why) {
     if (trace->problems.size() > 3) return;
     const auto& i = flow_.instruction(access.instruction);
     trace->problems.push_back(located(i) + ", wave " + std::to_string(access.wave) + " lane " +
-                              std::to_string(lane) + ": " + why_);
+                              std::to_string(lane) + ": " + why);
   }
 
   const codegen::Program& p_;

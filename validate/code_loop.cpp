@@ -7,6 +7,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   auto& kept = path.heads[head];
   Abstract a;
   a.head = head;
+  a.before = &path.trace.in_place;
   a.from = kept[kept.size() - 2];
   Flow& one = *a.from;
   Flow& two = *kept.back();
@@ -55,7 +56,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     return false;
   }
   // The code is in its loop at the first of them.
-  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1),
+  if (formulas_->decide(false, Sym(a.first), loop_trips() - Sym(1),
                         formulas_->facts(formulas_->contract(), one.path())) != Truth::yes) {
     why = "that the code is in its loop too";
     return false;
@@ -216,9 +217,8 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
 bool Sides::attempt(Abstract& a, std::string& why) {
   Flow& one = *a.from;
   Terms& t = one.terms();
-  const CodeRegion& region = *shape_->loop;
   const std::string name = "periods." + std::to_string(fresh_++);
-  const Interval trips = interval(region.trips);
+  const Interval trips = interval(loop_trips());
   const std::int64_t most = trips.upper ? (trips.upper->value() - a.first) / a.period + 1 : 0x7fffffff;
   a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
   // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
@@ -235,7 +235,7 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   a.last_u = u_atom;
   for (const Sym& d : a.invariants) a.facts.push_back("0 <= " + to_string(d));
   a.facts.push_back(to_string(Sym(a.first) + Sym(a.period) * a.u) +
-                    " <= " + to_string(region.trips - Sym(1)));
+                    " <= " + to_string(loop_trips() - Sym(1)));
   a.facts.push_back(to_string(a.u) + " >= 0");
   // The code's places: fresh values, but for those that stay.
   a.start = a.one;
@@ -296,7 +296,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
           x.words[t.symbol(n, 0x7fffffffU)] = static_cast<std::uint64_t>(v);
     };
     terms_of(s);
-    const std::int64_t room = evaluate(region.trips, s.symbols).value() - 1 - a.first;
+    // Of as many trips as an entry of a table says: any number of periods.
+    const std::int64_t room =
+        value_at(s, loop_trips()).value_or(Int(a.first + 1 + 4 * a.period)).value() - 1 - a.first;
     if (room < 0) continue;
     const bool takes = std::all_of(one.path().begin(), one.path().end(), [&](const auto& c) {
       const auto v = t.evaluate(c.first, s.words);
@@ -307,12 +309,13 @@ bool Sides::attempt(Abstract& a, std::string& why) {
     s.words[a.periods] = static_cast<std::uint64_t>(u);
     s.symbols.set(a.u, Int(u));
     if (std::any_of(a.invariants.begin(), a.invariants.end(),
-                    [&](const Sym& d) { return evaluate(d, s.symbols) < Int(0); }))
+                    [&](const Sym& d) { return value_at(s, d).value_or(Int(0)) < Int(0); }))
       continue;
     drawn.push_back(std::move(s));
   }
   samples_ = std::move(drawn);
   Path path(std::move(begin));
+  path.trace.in_place = *a.before;
   for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
   const std::size_t before = reasons_.size();
   explore(std::move(path), &a);

@@ -41,13 +41,13 @@ const CodeRun::State& Sides::boundary(int trips) {
 
 /// How many more trips the code makes on a path, when that is one number.
 std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
-  const CodeRegion* loop = shape_->loop;
   const Sym base = a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0);
   std::vector<int> candidates;
-  if (!path.samples.empty()) {
+  const Sym trips = loop_trips();
+  const auto more = [&](std::size_t k) { return value_at(samples_[k], trips - Sym(1) - base); };
+  if (!path.samples.empty() && more(path.samples[0])) {
     for (const std::size_t k : path.samples) {
-      const auto& s = samples_[k].symbols;
-      const auto n = static_cast<int>((evaluate(loop->trips, s) - Int(1) - evaluate(base, s)).value());
+      const auto n = static_cast<int>(more(k)->value());
       if (!candidates.empty() && candidates[0] != n) return std::nullopt;
       candidates.assign(1, n);
     }
@@ -56,7 +56,7 @@ std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
   }
   const auto known = facts(path, a);
   for (const int c : candidates)
-    if (c >= 0 && c < 64 && formulas_->decide(true, loop->trips - Sym(1), base + Sym(c), known) == Truth::yes)
+    if (c >= 0 && c < 64 && formulas_->decide(true, trips - Sym(1), base + Sym(c), known) == Truth::yes)
       return c;
   return std::nullopt;
 }
@@ -77,14 +77,10 @@ std::vector<std::pair<AtomId, Sym>> Sides::counted(const Path& path, const Abstr
   for (const Sym& q : quotients)
     for (const int step : a != nullptr ? std::vector{1, a->period, 0} : std::vector{0}) {
       const Sym base = a != nullptr ? Sym(step) * a->u : Sym(0);
-      std::optional<Int> one;
-      const auto rest = [&](std::size_t k) {
-        return evaluate(q, samples_[k].symbols) - evaluate(base, samples_[k].symbols);
-      };
-      const bool same = std::all_of(path.samples.begin(), path.samples.end(), [&](std::size_t k) {
-        const Int v = rest(k);
-        return *(one ? one : one = v) == v;
-      });
+      const auto rest = [&](std::size_t k) { return value_at(samples_[k], q - base); };
+      const auto one = rest(path.samples[0]);
+      const bool same = one && std::all_of(path.samples.begin(), path.samples.end(),
+                                           [&](std::size_t k) { return rest(k) == one; });
       if (!same || formulas_->decide(true, q, base + Sym(*one), known) != Truth::yes) continue;
       for (const Sym& form : {q, formulas_->canonical(q)})
         if (const auto atom = form.as_atom()) out.emplace_back(*atom, base + Sym(*one));
@@ -292,10 +288,11 @@ void Sides::ended(Path& path, Abstract* a) {
   code_run_->stores.clear();
   code_run_->begin();
   const int number = (a != nullptr ? a->first : 0) + trips;
-  if (loop != nullptr && loop->trips.as_atom() && !trips_are_a_size())
-    code_run_->known = {{*loop->trips.as_atom(),
-                         (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
-  if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop->trips - Sym(1), chosen);
+  const auto counted_by = loop != nullptr ? loop_trips().as_atom() : std::nullopt;
+  if (counted_by && !trips_are_a_size())
+    code_run_->known = {
+        {*counted_by, (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
+  if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop_trips() - Sym(1), chosen);
   if (loop == nullptr) {
     code_run_->state = {};
     for (const CodeRegion* r : shape_->before)
@@ -349,9 +346,10 @@ void Sides::explore(Path start, Abstract* a) {
       asked = path.flow.path().size();
       resolved.clear();
       if (asked == 0) return resolved;
-      if (const auto n = shape_->loop->trips.as_atom() ? trips_of(path, a) : std::nullopt) {
+      const Sym trips = loop_trips();
+      if (const auto n = trips.as_atom() ? trips_of(path, a) : std::nullopt) {
         const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
-        for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
+        for (const Sym& t : {trips, formulas_->canonical(trips)})
           if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
             resolved.emplace_back(*atom, number);
       }
@@ -439,10 +437,10 @@ void Sides::explore(Path start, Abstract* a) {
       }
       a->invariants = std::move(kept_invariants);
       const Sym reached = Sym(a->first) + Sym(a->period) * (a->u + Sym(1));
-      if (formulas_->decide(false, reached, shape_->loop->trips - Sym(1), facts(path, a)) != Truth::yes) {
+      if (formulas_->decide(false, reached, loop_trips() - Sym(1), facts(path, a)) != Truth::yes) {
         if (!a->changed) { // with the invariants just found it may be
           missing("that the code stays in its loop as long as the machine code: " + to_string(reached) +
-                  " <= " + to_string(shape_->loop->trips - Sym(1)));
+                  " <= " + to_string(loop_trips() - Sym(1)));
           continue;
         }
       }

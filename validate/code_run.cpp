@@ -28,6 +28,14 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
       tid_(*codegen::work_item(*code.program).as_atom()), threads_(code.program->threads()) {
   for (const CodeRegion& r : code.regions)
     for (const Inst& i : r.body) multiplies_ = multiplies_ || i.kind == InstKind::mma;
+  std::set<int> loaded;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if ((i.kind == InstKind::load || i.kind == InstKind::store) &&
+            p_.tensor(i.access.tensor).space != codegen::Space::lds)
+          (i.kind == InstKind::load ? loaded : in_place).insert(p_.tensor(i.access.tensor).memory());
+  std::erase_if(in_place, [&](int t) { return !loaded.contains(t); });
   for (const codegen::Uniform& u : p_.uniforms())
     if (codegen::is_bound(code, u)) bounds_.insert(u.tensor);
   for (const auto& [atom, value] : sizes_)
@@ -200,7 +208,8 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
     return p;
   }
   p.window = t.space == codegen::Space::window;
-  if (concrete() || p.window)
+  p.by_place = p.window || codegen::is_far(p_, i.access);
+  if (concrete() || p.by_place)
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
       p.threads.push_back(Places::along(i.access.threads, threads_, axis));
   for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
@@ -214,8 +223,8 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
     for (const codegen::WindowAxis& axis : t.looks)
       if (axis.looks.size() > 1)
         throw NotFollowed{"loads of the window " + t.name + ", of which one coordinate is several digits"};
-    return p;
   }
+  if (p.by_place) return p;
   p.split = codegen::split(coordinates_, i.access, i.uses);
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
@@ -273,44 +282,53 @@ bool CodeRun::is_seen(int tensor) const {
                      [&](const Tensor& t) { return t.space == codegen::Space::window && t.of == tensor; });
 }
 
-const std::vector<ElementAccess>& CodeRun::looks(const Inst& i, Prepared& p) {
+const std::vector<ElementAccess>& CodeRun::by_place(const Inst& i, Prepared& p, int number) {
   const Tensor& t = p_.tensor(i.access.tensor);
-  const Tensor& of = p_.tensor(t.of);
+  const Tensor& of = p.window ? p_.tensor(t.of) : t;
   std::vector<Sym> origin, extent, end, key;
   for (const Sym& o : i.access.origin) origin.push_back(now(o));
   for (const Sym& s : t.shape) extent.push_back(fixed(s));
   for (const Sym& s : of.shape) end.push_back(fixed(s));
-  key = origin;
-  key.insert(key.end(), extent.begin(), extent.end());
-  key.insert(key.end(), end.begin(), end.end());
+  if (p.rows.empty()) { // none where a coordinate comes from a register
+    key = origin;
+    key.insert(key.end(), extent.begin(), extent.end());
+    key.insert(key.end(), end.begin(), end.end());
+  }
   const auto [found, fresh] = p.done.try_emplace(key);
   std::vector<ElementAccess>& out = found->second;
-  if (!fresh) return out;
+  if (!fresh && !key.empty()) return out;
+  out.clear();
   std::vector<Sym> c(origin.size());
-  for (int th = 0; th < threads_; ++th)
+  for (int th = 0; th < threads_; ++th) {
+    std::vector<Sym> at;
+    for (std::size_t axis = 0; axis < c.size(); ++axis)
+      at.push_back(origin[axis] + Sym(p.threads[axis][static_cast<std::size_t>(th)]));
+    for (const Prepared::Row& r : p.rows)
+      at[r.axis] = origin[r.axis] + coordinate(element_of(r.holds, number, static_cast<std::size_t>(th)));
     for (const auto& element : i.access.elements) {
       Formulas::Condition inside;
-      const auto within = [&](Sym at, Sym size) {
-        formulas->require(inside, at);
-        formulas->require(inside, size - Sym(1) - at);
+      const auto within = [&](Sym x, Sym size) {
+        formulas->require(inside, x);
+        formulas->require(inside, size - Sym(1) - x);
       };
       for (std::size_t axis = 0; axis < c.size(); ++axis) {
-        c[axis] = origin[axis] + Sym(p.threads[axis][static_cast<std::size_t>(th)] + element[axis]);
+        c[axis] = at[axis] + Sym(element[axis]);
         if (axis < i.access.masked.size() && i.access.masked[axis]) within(c[axis], extent[axis]);
       }
-      std::vector<Sym> seen = Places::seen_formula(t, c);
-      for (std::size_t axis = 0; axis < seen.size(); ++axis) {
+      std::vector<Sym> seen = p.window ? Places::seen_formula(t, c) : c;
+      for (std::size_t axis = 0; p.window && axis < seen.size(); ++axis) {
         seen[axis] = fixed(seen[axis]);
         within(seen[axis], end[axis]);
       }
-      out.push_back(names.endless(t.of, bytes_of(fixed(Places::formula(of, seen)), of.element),
+      out.push_back(names.endless(t.memory(), bytes_of(fixed(Places::formula(of, seen)), of.element),
                                   formulas->asked(formulas->canonical(inside))));
     }
+  }
   return out;
 }
 
 const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, int number) {
-  if (p.window) return looks(i, p);
+  if (p.by_place) return by_place(i, p, number);
   const Tensor& t = p_.tensor(i.access.tensor);
   const codegen::AddressSplit& s = *p.split;
   const bool endless = !s.ends() && is_seen(i.access.tensor);
@@ -430,9 +448,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           if (concrete())
             rows.emplace_back(row.axis, coordinate(element_of(row.holds, number, th)).constant()->value());
         for (std::size_t e = 0; e < n; ++e) {
-          ElementAccess a = concrete() ? inside
-                            : p.window ? (*first)[th * n + e]
-                                       : (*first)[th].further(static_cast<std::int64_t>(e) * size);
+          ElementAccess a = concrete()   ? inside
+                            : p.by_place ? (*first)[th * n + e]
+                                         : (*first)[th].further(static_cast<std::int64_t>(e) * size);
           if (concrete()) {
             bool moved = true;
             for (std::size_t axis = 0; axis < c.size(); ++axis) {
@@ -659,9 +677,11 @@ const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int eleme
   return all[static_cast<std::size_t>(thread) * i.position.size() + static_cast<std::size_t>(element)];
 }
 
-Number CodeRun::number_of(Sym s) const {
+Number CodeRun::number_of(Sym s) {
   if (const auto c = s.constant()) return arithmetic->constant(static_cast<double>(c->value()));
-  return apply(Function::number, stable_hash(s));
+  const Number n = apply(Function::number, stable_hash(s));
+  conditions.insert(n);
+  return n;
 }
 
 Number CodeRun::map_value(const MapAt& m, Expr e) {

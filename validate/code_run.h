@@ -103,7 +103,8 @@ public:
   AccessNames names;
   Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
-  std::unordered_set<Number> conditions; ///< of maps
+  std::set<int> in_place;                ///< tensors that the code loads from and stores to
+  std::unordered_set<Number> conditions; ///< of maps, and numbers that are formulas
 
   /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.
   void run(const std::vector<codegen::Inst>& list, const codegen::CodeRegion& region, int number, Sym trip,
@@ -139,12 +140,14 @@ public:
 
 private:
   struct Prepared {
-    bool window = false; ///< no `split`, `lane` nor `coordinate`: from the places alone
+    bool window = false;
+    bool by_place =
+        false; ///< no `split`, `lane` nor `coordinate`: from the places alone; windows, 64-bit addresses
     std::optional<codegen::AddressSplit> split;
     std::vector<Sym> lane; ///< of each work-item: lane + immediate, in bytes
     std::vector<std::vector<Sym>> coordinate;
     std::vector<std::vector<std::int64_t>>
-        threads;             ///< [axis][work-item], when sizes are numbers, and of windows
+        threads;             ///< [axis][work-item], when sizes are numbers, and by places
     std::vector<int> places; ///< LDS: element number of [thread][element]
     struct Row {
       std::size_t axis;
@@ -161,8 +164,8 @@ private:
   [[nodiscard]] Sym bytes_of(Sym elements, codegen::Element element) const;
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
-  /// Of a window each element of every work-item, by the tensors' places alone.
-  const std::vector<ElementAccess>& looks(const codegen::Inst& inst, Prepared& p);
+  /// Each element of every work-item, by the tensors' places alone.
+  const std::vector<ElementAccess>& by_place(const codegen::Inst& inst, Prepared& p, int number);
   /// The first element of every work-item.
   const std::vector<ElementAccess>& accesses(const codegen::Inst& inst, Prepared& p, int number);
   /// A formula of the current trip.
@@ -189,7 +192,7 @@ private:
   [[nodiscard]] Sym formula_at(const MapAt& at, Sym s) {
     return now(substitute(s, positions(at.inst, at.thread, at.element)));
   }
-  [[nodiscard]] Number number_of(Sym s) const;
+  [[nodiscard]] Number number_of(Sym s);
   // Integers of a map (code_integers.cpp).
   Number map_integer(const MapAt& at, codegen::Expr e);
   /// A formula that is congruent to it modulo 2^32.

@@ -50,6 +50,9 @@ inline std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
   return out;
 }
 
+/// The bytes after the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
+std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& object);
+
 /// Sizes and workgroup that the contract allows.
 class Draw {
 public:
@@ -212,9 +215,17 @@ private:
   bool runs(const CodeRegion& r, const Path& path, const Abstract* a);
   std::optional<int> trips_of(const Path& path, const Abstract* a);
   std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
+  /// The number of the code's trips, in sizes and entries of tables.
+  [[nodiscard]] Sym loop_trips() const { return code_run_->fixed(shape_->loop->trips); }
+  /// A formula at those sizes; nothing where it has an entry of a table, which they do not say.
+  [[nodiscard]] static std::optional<Int> value_at(const Sample& s, Sym formula) {
+    for (const AtomId a : symbols(formula))
+      if (!s.symbols.get(a)) return std::nullopt;
+    return evaluate(formula, s.symbols);
+  }
   /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
   [[nodiscard]] bool trips_are_a_size() const {
-    const auto atom = formulas_->canonical(shape_->loop->trips).as_atom();
+    const auto atom = formulas_->canonical(loop_trips()).as_atom();
     return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
   }
   void missing(const std::string& what) { reasons_.insert(what); }
@@ -284,6 +295,7 @@ private:
 /// A loop of the machine for any number of periods.
 struct Sides::Abstract {
   std::size_t head = 0;
+  const InPlace* before = nullptr; ///< what has been loaded and stored up to its head
   Word periods = 0;
   Sym u;
   int first = 0, period = 1; ///< trips of the code before, and a period

@@ -78,8 +78,13 @@ struct StoredElement {
 /// What all workgroups do.
 struct Stored {
   std::vector<std::map<i64, StoredElement>> elements; ///< by tensor, by offset
-  std::vector<std::map<i64, u64>> read; ///< by tensor that has a value: by which workgroup first
-  std::string problem;                  ///< why values are not followed
+  struct Readers {
+    u64 workgroup = 0;       ///< the first
+    std::uint32_t waves = 0; ///< of it, a bit each
+    bool more = false;       ///< other workgroups too
+  };
+  std::vector<std::map<i64, Readers>> read; ///< by tensor that has a value
+  std::string problem;                      ///< why values are not followed
   struct Wrong {
     std::size_t instruction = 0;
     unsigned wave = 0, lane = 0;
@@ -116,7 +121,7 @@ public:
           words[k][l] = t_.constant(0);
           continue;
         }
-        words[k][l] = word(address + 4 * k, width);
+        words[k][l] = word(address + 4 * k, width, access.wave);
       }
     });
   }
@@ -198,7 +203,7 @@ private:
     return -1;
   }
   /// The word that lies there; 0 for what nothing is known of.
-  Word word(u64 address, unsigned bytes) {
+  Word word(u64 address, unsigned bytes, unsigned wave) {
     const int tensor = home(address);
     if (tensor < 0) return 0;
     const Placed& p = tensors_[static_cast<std::size_t>(tensor)];
@@ -220,7 +225,11 @@ private:
         if (out_.elements[static_cast<std::size_t>(tensor)].contains(offset) && out_.problem.empty())
           out_.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
                          " is loaded after it has been stored, which is not followed";
-        out_.read[static_cast<std::size_t>(tensor)].try_emplace(offset, workgroup_);
+        Stored::Readers& by = out_.read[static_cast<std::size_t>(tensor)]
+                                  .try_emplace(offset, Stored::Readers{workgroup_})
+                                  .first->second;
+        by.more = by.more || by.workgroup != workgroup_;
+        by.waves |= 1U << wave;
       }
     }
     return values_.word(p.element, numbers);
@@ -269,11 +278,15 @@ public:
       p.added = std::any_of(stored.elements[t].begin(), stored.elements[t].end(),
                             [](const auto& e) { return e.second.adds != 0; });
       if (p.added) std::fill(p.reals.begin(), p.reals.end(), RealArithmetic::number(0));
-      for (const auto& [offset, reader] : stored.read[t])
-        if (const auto at = stored.elements[t].find(offset);
-            at != stored.elements[t].end() && at->second.workgroup != reader && stored.problem.empty())
+      for (const auto& [offset, readers] : stored.read[t]) {
+        const auto at = stored.elements[t].find(offset);
+        if (at == stored.elements[t].end() || !stored.problem.empty()) continue;
+        const bool by_others = readers.more || readers.workgroup != at->second.workgroup;
+        if (by_others || readers.waves != 1U << at->second.wave)
           stored.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
-                           " is loaded by one workgroup and stored by another";
+                           " is loaded by one " + (by_others ? "workgroup" : "wave") +
+                           " and stored by another";
+      }
     }
     if (stored.wrong) return {refuted_by(*stored.wrong)};
     const std::string fault = options_.runs ? emulate() : "";

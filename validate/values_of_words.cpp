@@ -90,8 +90,12 @@ void ValuesOfWords::known(const std::vector<std::pair<AtomId, Sym>>& replaced) {
 }
 
 Number ValuesOfWords::number_of(Sym s) {
-  if (const auto c = s.constant()) return arithmetic_->constant(static_cast<double>(c->value()));
-  return apply(Function::number, stable_hash(s));
+  const auto of = [&](Sym x) -> Number {
+    if (const auto c = x.constant()) return arithmetic_->constant(static_cast<double>(c->value()));
+    return apply(Function::number, stable_hash(x));
+  };
+  if (context_ == nullptr || context_->first.empty() || (is_of_code && is_of_code(of(s)))) return of(s);
+  return of(substitute(s, context_->first));
 }
 
 namespace {

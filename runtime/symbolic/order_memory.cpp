@@ -418,9 +418,10 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     run.trace.push_back(a);
   }
   issue(run, op, counters, counted.in_order, access);
+  const Term word = word_for_all(m, op); // asked first: what it loads may go where its address is
   for (const RowRange& r : op.writes)
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) m.forget(k, active);
-  if (const Term word = word_for_all(m, op); word != Terms::unknown)
+  if (word != Terms::unknown)
     for (u64 left = active; left != 0; left &= left - 1)
       m.set_vector(op.writes[0].first, static_cast<unsigned>(std::countr_zero(left)), word);
 }
@@ -492,19 +493,33 @@ Term Explorer::word_for_all(Machine& m, const Operation& op) {
     told_by_read_only_ = true;
     return t().load(address);
   }
-  if (f.space != Space::buffer || mod.offen || mod.idxen) return Terms::unknown;
+  if (f.space != Space::buffer || mod.idxen) return Terms::unknown;
   const auto s = static_cast<unsigned>(f.srsrc);
   if (t().value(t().bit(m.scalar(s + 3), 23)) != 0)
-    return Terms::unknown; // the lane's number would be in the address
-  const Term base = descriptor_base(m, s);
+    return Terms::unknown;       // the lane's number would be in the address
+  Term offset = t().constant(0); // that of the lanes, where it is one
+  if (mod.offen) {
+    if (!m.exec_is_number() || m.may() == 0) return Terms::unknown;
+    const auto of_lane = [&](u64 lanes) {
+      return m.vector(static_cast<unsigned>(f.vaddr), static_cast<unsigned>(std::countr_zero(lanes)));
+    };
+    offset = of_lane(m.may());
+    for (u64 left = m.may(); left != 0; left &= left - 1)
+      if (of_lane(left) != offset) return Terms::unknown;
+    if (offset == Terms::unknown) return Terms::unknown;
+  }
+  const Term base = descriptor_base(m, s), records = m.scalar(s + 2);
   for (const KernelArgument& a : setting_.kernel.arguments)
     if (read_only(a) &&
         base == t().join(setting_.argument_word(a.offset), setting_.argument_word(a.offset + 4))) {
       told_by_read_only_ = true;
-      const Term last = t().add(m.scalar_operand(f.soffset), t().constant(static_cast<u32>(f.offset) + 3));
-      const Term there = t().load(t().add(base, t().add(t().zext(m.scalar_operand(f.soffset)),
+      const Term soffset = m.scalar_operand(f.soffset);
+      const Term last = t().add(t().add(soffset, offset), t().constant(static_cast<u32>(f.offset) + 3));
+      const Term there = t().load(t().add(base, t().add(t().add(t().zext(soffset), t().zext(offset)),
                                                         t().wide_constant(static_cast<u64>(f.offset)))));
-      return t().select(t().less(last, m.scalar(s + 2), false), there, t().constant(0));
+      // Sums may wrap: then the lanes' offset is beyond the records.
+      return t().select(t().less(offset, records, false),
+                        t().select(t().less(last, records, false), there, t().constant(0)), t().constant(0));
     }
   return Terms::unknown;
 }

@@ -82,6 +82,12 @@ Term Terms::join_product(Term lo, Term hi) {
   return 0;
 }
 
+/// sum - x where the two have no bit in common, so that their sum carries nothing; unknown otherwise.
+Term Terms::without_carry(Term sum, Term x) {
+  const Term more = subtract(sum, x);
+  return more != unknown && (maybe(x) & maybe(more)) == 0 ? more : unknown;
+}
+
 Term Terms::join(Term lo, Term hi) {
   if (lo == unknown || hi == unknown) return unknown;
   const auto l = value(lo);
@@ -96,15 +102,16 @@ Term Terms::join(Term lo, Term hi) {
     const Term x = children(hi)[0];
     const Term y = children(hi)[1];
     const bool is_signed = kind(hi) == TermKind::multiply_high_signed;
-    if (multiply(x, y) == lo) return product(x, y, is_signed);
+    const Term of_low = multiply(x, y);
+    if (of_low == lo) return product(x, y, is_signed);
+    if (const Term more = without_carry(lo, of_low); more != unknown)
+      return add(product(x, y, is_signed), zext(more));
   }
   if (kind(hi) == TermKind::high) {
     const Term w = children(hi)[0];
     const Term of_low = low(w);
     if (of_low == lo) return w;
-    // A sum of what has no bit in common with it: nothing is carried.
-    if (const Term more = subtract(lo, of_low); more != unknown && (maybe(of_low) & maybe(more)) == 0)
-      return add(w, zext(more));
+    if (const Term more = without_carry(lo, of_low); more != unknown) return add(w, zext(more));
   }
   if (const auto p = parts(lo);
       p.size() == 1 && nodes_[lo].value == 0 && std::has_single_bit(p[0].coefficient)) {
@@ -168,6 +175,18 @@ Term Terms::high(Term w) {
   default: break;
   }
   if (nodes_[w].bound <= word_mask) return constant(0);
+  if (kind(w) == TermKind::linear) {
+    // 2^32 x + y has x more in its high word than y. Negative coefficients stay as they are.
+    const std::vector<TermPart> all(parts(w).begin(), parts(w).end());
+    Term rest = w, out = constant(0);
+    for (const TermPart& p : all) {
+      const u64 above = p.coefficient >> 32;
+      if (above == 0 || (p.coefficient >> 63) != 0) continue;
+      out = add(out, multiply(low(p.atom), constant(static_cast<u32>(above))));
+      rest = subtract(rest, multiply(p.atom, wide_constant(above << 32)));
+    }
+    if (rest != w) return add(out, high(rest));
+  }
   const Term c[1] = {w};
   return make(TermKind::high, c);
 }

@@ -782,6 +782,61 @@ TEST_CASE("after the loop: a load of the trip that there is not is not validated
   CHECK_THAT(text_of(beyond), Contains("loads what the code loads in a later trip only"));
 }
 
+TEST_CASE("code that loads what it has stored itself is not validated") {
+  const kernels::Artifact a = kernels::find_kernel("map")->build({{"expr", "a = a * 2 + b"},
+                                                                  {"operands", "a:f32,b:f32"},
+                                                                  {"dtype", "f32"},
+                                                                  {"vector", "1"},
+                                                                  {"vectors", "1"},
+                                                                  {"threads", "128"}},
+                                                                 {});
+  const auto line = [&](const char* text) {
+    const std::size_t at = a.assembly.find(text);
+    REQUIRE(at != std::string::npos);
+    return a.assembly.substr(at, a.assembly.find('\n', at) + 1 - at);
+  };
+  const std::string store = line("\tbuffer_store_dword v"), to = store.substr(store.find(',') + 1);
+  const std::string of_a = to.substr(to.find("s["), to.find(']') + 1 - to.find("s["));
+  std::string load;
+  for (std::size_t at = 0; (at = a.assembly.find("\tbuffer_load_dword v", at)) != std::string::npos; ++at)
+    if (const std::string l = a.assembly.substr(at, a.assembly.find('\n', at) + 1 - at);
+        l.find(of_a) != std::string::npos)
+      load = l;
+  REQUIRE_FALSE(load.empty());
+  const auto with = [&](const std::string& of, const std::string& other, unsigned runs) {
+    std::string text = a.assembly;
+    text.replace(text.find(of), of.size(), other);
+    for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
+      const std::size_t at = text.find(count) + std::strlen(count);
+      text.replace(at, text.find('\n', at) - at, "16");
+    }
+    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+    const auto object = runtime::CodeObject::parse(bytes);
+    CodeOptions options;
+    options.refuter_runs = runs;
+    return validate_code(object, object.kernel(a.kernel), a.source->code, options);
+  };
+  const std::string wait = "\ts_waitcnt vmcnt(0)\n";
+  // Without numbers the symbols say so alone.
+  for (const unsigned runs : {0U, 40U}) {
+    CHECK(with(store, store, runs).verdict == MachineVerdict::validated);
+    CHECK(with(load, "\tbuffer_store_dword v0," + to + load, runs).verdict != MachineVerdict::validated);
+    const CodeReport again = with(store, store + wait + load + wait + store, runs);
+    INFO(text_of(again));
+    CHECK(again.verdict != MachineVerdict::validated);
+    if (runs == 0) CHECK_THAT(text_of(again), Contains("loads a where it may have been stored to before"));
+  }
+  // Another wave's element, which that wave has stored by then or has not.
+  // The second wave loads what the first has stored, or the first what the second will store.
+  for (const auto& [by, said] :
+       {std::pair("v_and_b32_e32 v9, 0xfffffeff", "loads a where it may have been stored to"),
+        std::pair("v_or_b32_e32 v9, 256", "stores to a what another wave loads")}) {
+    const std::string foreign =
+        std::string("\t") + by + ", v0\n\tbuffer_load_dword v9, v9, " + of_a + ", 0 offen\n";
+    CHECK_THAT(text_of(with(load, foreign + load, 0)), Contains(said));
+  }
+}
+
 TEST_CASE("a conversion to a format of which the code has nothing is not validated") {
   const kernels::Artifact a = kernels::find_kernel("map")->build({{"expr", "y = a + b"},
                                                                   {"operands", "a:f32,b:f32,y:f32"},

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -180,6 +180,52 @@ std::vector<Subject> subjects(const std::string& more) {
             {"moe_starts", {}, entries},
             {"mla_reduce", {{"heads", "16"}}, parts}};
   }
+  if (more == "tables") { // pages by pointers of 64 bits, as many trips as memory says
+    const auto shaped = [](std::vector<std::string> names, std::vector<std::vector<int>> all) {
+      std::vector<kernels::Flags> out;
+      for (const auto& values : all) {
+        out.emplace_back();
+        for (std::size_t k = 0; k < names.size(); ++k) out.back()[names[k]] = std::to_string(values[k]);
+      }
+      return out;
+    };
+    const auto sequences =
+        shaped({"sequences", "queries", "keys", "pages", "kv-heads"}, {{1, 1, 32, 8, 1},
+                                                                       {3, 20, 64, 40, 1},
+                                                                       {2, 33, 96, 30, 2},
+                                                                       {4, 7, 32, 9, 1},
+                                                                       {1, 65, 160, 64, 1},
+                                                                       {2, 16, 128, 20, 3},
+                                                                       {5, 50, 64, 70, 1},
+                                                                       {3, 5, 192, 50, 2},
+                                                                       {2, 100, 128, 33, 1},
+                                                                       {1, 31, 256, 300, 1}});
+    return {{"varlen_attention",
+             {{"tile-q", "16"}, {"waves", "1"}, {"tile-k", "32"}, {"head-dim", "64"}, {"page", "4"}},
+             sequences},
+            {"varlen_attention",
+             {{"tile-q", "32"},
+              {"waves", "2"},
+              {"tile-k", "32"},
+              {"head-dim", "64"},
+              {"causal", "no"},
+              {"group", "2"},
+              {"page", "1"},
+              {"arch", "gfx950"}},
+             sequences},
+            {"mla_decode",
+             {{"split", "64"}, {"page", "8"}},
+             shaped({"sequences", "keys", "pages"}, {{1, 64, 8},
+                                                     {2, 128, 40},
+                                                     {3, 64, 9},
+                                                     {1, 256, 33},
+                                                     {4, 128, 64},
+                                                     {2, 192, 30},
+                                                     {1, 320, 50},
+                                                     {5, 64, 41},
+                                                     {3, 128, 20},
+                                                     {2, 256, 70}})}};
+  }
   if (more == "windows") {              // of more and of less than the array, and taps
     std::vector<kernels::Flags> pixels; // channels are of the build
     for (const auto& [n, h, w] : std::vector<std::array<int, 3>>{{1, 5, 6},
@@ -337,9 +383,9 @@ int main(int argc, char** argv) {
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
                  "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
                  "twelve kernels; "
-                 "`windows`")
-      ->check(CLI::IsMember(
-          {"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options", "windows"}));
+                 "`windows`; `tables`, of pages and trips from memory")
+      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
+                             "windows", "tables"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -211,6 +211,7 @@ private:
   };
   Term make(TermKind kind, std::span<const Term> children, std::uint64_t value = 0, bool wide = false);
   Term linear(std::vector<TermPart> parts, std::uint64_t constant, bool wide);
+  Term without_carry(Term sum, Term x);
   Term join_product(Term low, Term high);
   void gather(Term t, std::uint64_t factor, std::vector<TermPart>& parts, std::uint64_t& constant) const;
   Term combine(Term a, std::uint64_t fa, Term b, std::uint64_t fb, bool wide);

@@ -341,6 +341,17 @@ TEST_CASE("memory that is unchanged is one number for all waves; the kernel's ow
   CHECK(order("v_mov_b32_e32 v4, s4\nv_mov_b32_e32 v5, s5\nglobal_load_dword v2, v[4:5], off\n", out,
               "unchanged in") == "validated");
   CHECK_THAT(order(word, out, "unchanged out"), Catch::Matchers::StartsWith("undecided")); // another's memory
+  // By a descriptor, where the lanes' offset is one number: also into the register that the offset is in. Not where it differs.
+  const std::string by_buffer = "s_mov_b64 s[12:13], s[4:5]\ns_movk_i32 s14, 0x100\ns_mov_b32 s15, 0x20000\n";
+  CHECK(order(by_buffer + "buffer_load_dword v2, v3, s[12:15], 0 offen offset:8\n", out, "unchanged in") ==
+        "validated");
+  CHECK(order(by_buffer + "v_mov_b32_e32 v2, s8\nbuffer_load_dword v2, v2, s[12:15], 0 offen\n", out,
+              "unchanged in") == "validated");
+  CHECK_THAT(order(by_buffer + "buffer_load_dword v2, v1, s[12:15], 0 offen\n", out, "unchanged in"),
+             Catch::Matchers::StartsWith("undecided"));
+  CHECK_THAT(order(by_buffer + "v_mov_b32_e32 v2, v1\nbuffer_load_dword v2, v2, s[12:15], 0 offen\n", out,
+                   "unchanged in"),
+             Catch::Matchers::StartsWith("undecided"));
   // Each lane another word: the first of each wave's is not the same.
   CHECK_THAT(order("global_load_dword v2, v1, s[4:5]\n", out, "unchanged in"),
              Catch::Matchers::StartsWith("undecided"));

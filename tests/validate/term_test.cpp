@@ -61,7 +61,7 @@ TEST_CASE("random terms have the value of the arithmetic they stand for") {
       };
       const auto s = [](u32 v) { return static_cast<std::int32_t>(v); };
       bool condition = false;
-      switch (random() % 26) {
+      switch (random() % 29) {
       case 0: set(t.add(a.term, b.term), [](u32 x, u32 y) { return x + y; }); break;
       case 1: set(t.subtract(a.term, b.term), [](u32 x, u32 y) { return x - y; }); break;
       case 2: set(t.multiply(a.term, b.term), [](u32 x, u32 y) { return x * y; }); break;
@@ -125,6 +125,25 @@ TEST_CASE("random terms have the value of the arithmetic they stand for") {
                                     t.wide_shift(TermKind::wide_shift_left, t.zext(a.term), t.constant(32)),
                                     t.constant(k));
         set(t.low(w), [&](u32 x, u32) { return static_cast<std::int64_t>(u64{x} << 32) >> k; });
+        break;
+      }
+      case 24: { // a part in the high word
+        const u64 k = (u64{draw(random) & 0x7fffffffU} << 32) | draw(random);
+        const Term w = t.add(t.multiply(t.zext(a.term), t.wide_constant(k)), t.zext(b.term));
+        set(t.high(w), [&](u32 x, u32 y) { return (k * x + y) >> 32; });
+        break;
+      }
+      case 25: { // a product of two words, and more in its low word
+        const Pair more = pick();
+        const Term low = t.add(t.multiply(a.term, b.term), more.term);
+        const Term w = t.join(low, t.multiply_high(a.term, b.term, false));
+        const bool upper = random() % 2 != 0;
+        r.term = upper ? t.high(t.add(w, t.zext(a.term))) : t.low(t.add(w, t.zext(a.term)));
+        for (std::size_t i = 0; i < tries; ++i) {
+          const u64 product = u64{a.value[i]} * b.value[i];
+          const u64 sum = ((product >> 32 << 32) | static_cast<u32>(product + more.value[i])) + a.value[i];
+          r.value[i] = static_cast<u32>(upper ? sum >> 32 : sum);
+        }
         break;
       }
       default: {

@@ -162,6 +162,62 @@ def test_order_without_a_race():
     assert sorted(order.tolist()) == list(range(256)) and counter.item() == 256
 '''
 
+# A program that launches and compares as it is imported, as Triton's tutorials do.
+TUTORIAL = """
+import torch
+from softmax_kernels import softmax
+
+
+def test_softmax(rows, columns, device="cuda"):
+    x = torch.rand(rows, columns, device=device)
+    y = torch.empty_like(x)
+    softmax[(rows,)](x, y, columns, BLOCK=128)
+    torch.testing.assert_close(y, torch.softmax(x, -1))
+
+
+test_softmax(4, 100)
+"""
+# Functions that stay tests: what nobody calls, what is called elsewhere, and what has its fixtures.
+NO_TUTORIAL = """
+import pytest
+
+
+@pytest.fixture
+def given():
+    return 4
+
+
+def test_nobody_calls(rows):
+    pass
+
+
+def test_called_by_main(rows):
+    pass
+
+
+def test_has_its_fixture(given):
+    assert given == 4
+
+
+def test_called_by_a_function(rows):
+    pass
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_of_parameters(n):
+    assert n in (1, 2, 3)
+
+
+def other():
+    test_called_by_a_function(4)
+
+
+test_has_its_fixture(4)
+test_of_parameters(3)
+if __name__ == "__main__":
+    test_called_by_main(4)
+"""
+
 # Scripts as they would stand on a machine with a GPU.
 TRITON_SCRIPT = """
 import torch, triton, triton.language as tl
@@ -333,6 +389,35 @@ class Plugin(unittest.TestCase):
         self.assertIn("2 failed, 1 passed", said)
         for kernel, size in (("who_is_last", 4), ("who_comes_when", 1024)):
             self.assertRegex(said, rf"another schedule leaves other bits: seed \d: byte \d+ of a buffer of {size} differs\n  launch {kernel} ")
+
+    def test_a_program_that_launches_as_it_is_collected(self):
+        def of(text, *arguments):
+            with open(os.path.join(self.folder, "program.py"), "w") as file:
+                file.write(text)
+            return self.pytest("--inlay", "-v", *arguments, "program.py")
+
+        status, said = of(TUTORIAL)
+        self.assertEqual(status, 0, said)
+        self.assertIn("program.py::launches PASSED", said)
+        self.assertIn("1 passed", said)
+        self.assertIn("test_softmax of program.py is no test: the file calls it itself, and no fixture gives rows, columns", said)
+        status, said = of(TUTORIAL.replace("torch.softmax(x, -1)", "x"))  # a comparison that fails
+        self.assertEqual(status, 2, said)
+        self.assertIn("AssertionError", said)
+        status, said = of(TUTORIAL.replace("softmax[", "softmax_in_one_row[").replace("import softmax", "import softmax_in_one_row").replace("torch.testing", "#"))
+        self.assertEqual(status, 2, said)
+        self.assertIn("races: writes byte", said)
+        status, said = of(TUTORIAL.replace("test_softmax(4, 100)", ""))  # nobody calls it
+        self.assertEqual(status, 1, said)
+        self.assertIn("fixture 'rows' not found", said)
+        status, said = of("x = 1\n")  # no launch: nothing to run, as pytest says it
+        self.assertEqual(status, 5, said)
+        status, said = of(NO_TUTORIAL)
+        self.assertEqual(status, 1, said)
+        self.assertIn("3 passed, 3 errors", said)
+        for name in ("nobody_calls", "called_by_main", "called_by_a_function"):
+            self.assertRegex(said, f"ERROR at setup of test_{name}")
+        self.assertNotIn("is no test", said)
 
     def test_what_is_wrong_with_the_request(self):
         status, said = self.pytest("--inlay", "--inlay-arch", "gfx1100", "test_softmax.py")

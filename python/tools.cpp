@@ -1,6 +1,8 @@
 // The rest of the extension: prebuilt kernels on the emulator with the caller's data.
 #include "program.h"
 
+#include "../cli/build_manifest.h"
+
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/choose.h>
 #include <inlay/kernels/launch.h>
@@ -164,6 +166,12 @@ py::list kernel_buffers(const std::string& name, const kernels::Flags& flags) {
   return out;
 }
 
+// How the form for these options is launched, as JSON.
+std::string kernel_manifest(const std::string& name, const kernels::Flags& flags) {
+  const py::gil_scoped_release release;
+  return cli::manifest_of(*built(*kernels::find_kernel(name), flags)->artifact, "", {}).text();
+}
+
 } // namespace
 
 namespace {
@@ -203,5 +211,6 @@ void add_tools(py::module_& m) {
   m.def("processor", [](const std::string& name) { return std::string(machine::Target::named(name).name); });
   m.def("kernel_options", &kernel_options);
   m.def("kernel_buffers", &kernel_buffers);
+  m.def("kernel_manifest", &kernel_manifest);
   m.def("kernel_choice", &kernel_choice);
 }

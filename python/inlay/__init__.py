@@ -25,7 +25,7 @@ if hasattr(_inlay, "prove"):
 
 def _operations():
     """The rows of the algebra's table, which is the extension's."""
-    values = {"run_kernel", "kernel_names", "processor", "kernel_options", "kernel_buffers", "kernel_choice", "prove", "recheck", "evaluate"}
+    values = {"run_kernel", "kernel_names", "processor", "kernel_options", "kernel_buffers", "kernel_manifest", "kernel_choice", "prove", "recheck", "evaluate"}
     for name in dir(_inlay):
         operation = getattr(_inlay, name)
         if not name.startswith("_") and callable(operation) and not isinstance(operation, type) and name not in values:
@@ -39,13 +39,13 @@ del _operations
 if hasattr(_inlay, "kernel_names"):
     from . import codegen
     from .codegen import Artifact, Program, ProgramError, ProofReport
-    from ._kernels import explain, flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
+    from ._kernels import buffers, explain, flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
     from ._launch import LoadedKernel, load
     from ._tools import (CommandError, Picture, Timing, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
     from ._triton import Report, check
 
     __version__ = _inlay.version
-    __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "Timing", "build", "check", "codegen",
+    __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "Timing", "buffers", "build", "check", "codegen",
                 "compare", "draw", "exec", "explain", "flash_attention", "fuzz", "gemm",
                 "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
 else:

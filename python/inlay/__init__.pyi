@@ -352,6 +352,10 @@ def zipped_divide(layout: Any, tiler: Any, /) -> Any:
     """zipped_divide(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
 def zipped_product(layout: Any, tiler: Any, /) -> Any:
     """zipped_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def buffers(name: Any, /, **options: Any) -> Any:
+    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, and `output`.
+
+    >>> [b["name"] for b in inlay.buffers("moe_combine", m=4, n=64, dtype="bf16")]"""
 def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any:
     """Builds a prebuilt kernel: `inlay build KERNEL`. The files go to the directory `output`, or to a new one.
 
@@ -399,9 +403,13 @@ def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ...,
     a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
 
         >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
-def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
+def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """a @ b, of matrices M x K and K x N, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
 
+    Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
+    float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
+    `out`: another type of the result, "f32", "f16" or "bf16".
+    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
     `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
@@ -422,13 +430,13 @@ def rms_norm(x: Any, w: Any, /, *, eps: Any = ..., device: Any = ..., arch: Any 
     """x / sqrt(mean(x^2) + eps) * w over the last dimension. `device`, `arch`: as of gemm."""
 def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ..., seed: Any = ..., **options: Any) -> Any:
     """Builds a kernel, runs it on the emulator on random data and compares with its reference: `inlay run KERNEL`, as a dict."""
-def run_kernel(name: Any, inputs: Any, /, *, check: Any = ..., **options: Any) -> Any:
-    """One launch of a prebuilt kernel on the emulator with your data: a dict of its outputs as bytes.
+def run_kernel(name: Any, inputs: Any, /, *, device: Any = ..., arch: Any = ..., check: Any = ..., **options: Any) -> Any:
+    """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out; what the sanitizers find is an
-    error. `kernels(name)` has the options.
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out: `buffers(name, ..)` has them,
+    `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
 
-        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"]"""
+        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)"""
 def search(what: Any, *arguments: Any, **options: Any) -> Any:
     """A swizzle, padding, vector or tiler with its proof: `inlay search WHAT`, as a dict.
 

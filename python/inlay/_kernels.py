@@ -3,11 +3,13 @@ import functools
 import hashlib
 import json
 import logging
+import operator
 import os
+import sys
 import tempfile
 
 from . import _inlay
-from ._launch import LoadedKernel, place
+from ._launch import _ELEMENTS as _LAUNCHED, LoadedKernel, place
 from ._tools import CommandError, build, checks, host, kernel_flags, program
 
 
@@ -43,27 +45,150 @@ def _log(name, words, why):
     logging.getLogger("inlay").info("%s %s: auto: %s", name, " ".join(f"--{n} {v}" for n, v in words.items()), why)
 
 
-def run_kernel(name, inputs, /, *, check="bounds,uninit,races", **options):
-    """One launch of a prebuilt kernel on the emulator with your data: a dict of its outputs as bytes.
+def buffers(name, /, **options):
+    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, and `output`.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out; what the sanitizers find is an
-    error. `kernels(name)` has the options.
-
-        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"]
+        >>> [b["name"] for b in inlay.buffers("moe_combine", m=4, n=64, dtype="bf16")]
     """
     try:
         words = _chosen(name, tuple(kernel_flags(options).items()))
-        names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
-        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), False)
-        return {k.lower(): v for k, v in out.items()}
+        about = _arguments(name, tuple(words.items()))
+        asked = _asked(name, words, about)
+        return [{"name": b.lower(), "type": about[b.lower()]["type"], "bytes": size, "output": output}
+                for b, size, output in _inlay.kernel_buffers(name, words) if b.lower() in asked]
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(name, words):
+    """What the launch manifest says of each buffer, by its name."""
+    return {a["name"].lower(): a for a in json.loads(_inlay.kernel_manifest(name, dict(words)))["arguments"] if a["kind"] == "buffer"}
+
+
+def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,uninit,races", **options):
+    """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
+
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out: `buffers(name, ..)` has them,
+    `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
+
+        >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)
+    """
+    inputs = {k.lower(): _taken(v) for k, v in inputs.items()}
+    gpus = [v for v in inputs.values() if _of_gpu(v)]
+    if gpus and len({str(v.device) for v in inputs.values() if hasattr(v, "device")}) > 1:
+        _mixed(name, inputs)
+    where = place(device, arch, gpus[0].device.index or 0 if gpus else None)
+    like = next((v for v in inputs.values() if _is_tensor(v)), None)
+    try:
+        if where.startswith("emulator"):
+            if gpus:
+                raise ValueError(f"{name}: tensors of the GPU, and device is {device!r}")
+            out = _emulated(name, inputs, check, {**options, "arch": where.partition(":")[2]})
+            return {n: _like(data, like, (-1,), element) for n, (data, element) in out.items()}
+        return _launched(name, inputs, like, where, {**options, "arch": _gpu_arch(where)})
+    except RuntimeError as e:
+        raise CommandError(str(e)) from None
+
+
+def _emulated(name, inputs, check, options):
+    """Bytes and element of each output."""
+    try:
+        words = _chosen(name, tuple(kernel_flags(options).items()))
+        about = _arguments(name, tuple(words.items()))
+        _complete(name, inputs, about, _asked(name, words, about))
+        _same_elements(name, inputs, {n: a["type"] for n, a in about.items()})
+        names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
+        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), False)
+    except (RuntimeError, ValueError) as e:
+        raise CommandError(str(e)) from None
+    return {n.lower(): (data, about[n.lower().partition(" of device ")[0]]["type"]) for n, data in out.items()}
+
+
+def _launched(name, inputs, like, where, options):
+    """The same on the GPU, of the options that the kernel was built for."""
+    built = _built(name, where, tuple(sorted(options.items())))
+    kernel, known = built.kernel, [n.lower() for n in built.kernel.buffers]
+    types = dict(zip(known, kernel._types))
+    asked = _asked(name, kernel_flags(options), built.about)
+    _complete(name, inputs, built.about, asked)
+    _same_elements(name, inputs, types)
+    given = []
+    for n, size in zip(known, kernel.bytes_for({})):
+        about = built.about[n]
+        if n in inputs:
+            a = _contiguous(inputs[n])
+            if a.nbytes != size:
+                raise CommandError(f"{name}: buffer '{n}' has {a.nbytes} bytes, and {size} are wanted")
+            given.append(a if not about["output"] else a.clone() if _of_gpu(a) else a.copy())
+        else:
+            given.append(_allocate((size,), "bytes", like, about.get("before") == "zeros"))
+    kernel(*given)
+    out = {n: a for n, a in zip(known, given) if asked.get(n)}
+    if _of_gpu(like):
+        return {n: a.reshape(-1).view(_type(types[n], like)) for n, a in out.items()}
+    return {n: _like(a.tobytes(), like, (-1,), types[n]) for n, a in out.items()}
+
+
+def _asked(name, words, about):
+    """The buffers that are not the kernel's own, as counters and parts of sums, and which of them are outputs."""
+    return {b.lower(): output for b, _, output in _inlay.kernel_buffers(name, words) if output or not about.get(b.lower(), {}).get("output")}
+
+
+def _complete(name, inputs, about, asked):
+    """Errors: CommandError for a buffer that is none, and for one that is read and not given."""
+    known = ", ".join(asked)
+    for n in inputs:
+        if n not in asked:
+            raise CommandError(f"{name} has no buffer '{n}'\n  hint   {known}")
+    for n, output in asked.items():
+        read = not output or about.get(n, {}).get("before") == "data"
+        if read and n not in inputs:
+            raise CommandError(f"{name}: input '{n}' is missing\n  hint   inputs and outputs are {known}")
 
 
 def _bytes(a):
     import numpy
 
     return a if isinstance(a, bytes) else numpy.ascontiguousarray(host(a)).tobytes()
+
+
+def _taken(a):
+    """An array or tensor as it is; any other DLPack producer as an array that shares its memory, or as a tensor of torch on a device."""
+    if not hasattr(a, "__dlpack__") or _is_tensor(a) or type(a).__module__.split(".")[0] == "numpy":
+        return a
+    import numpy
+
+    if a.__dlpack_device__()[0] == 1:
+        try:
+            return numpy.from_dlpack(a)
+        except (BufferError, TypeError, ValueError, RuntimeError):  # types that numpy has not
+            pass
+    import torch
+
+    return torch.from_dlpack(a)
+
+
+# Floats of numpy, torch and ml_dtypes, and what a launch manifest calls them; and what holds the bits of others.
+_NAMES = {name: element for name, element in _LAUNCHED.items() if not element.startswith("i")}
+_BITS = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "bf16": "int16"}
+
+
+def _name_of(dtype):
+    return str(dtype).replace("torch.", "")
+
+
+def _same_elements(name, inputs, types):
+    """Errors: CommandError for floats that are not the kernel's. Integers may be the bits of anything."""
+    for n, a in inputs.items():
+        of_array, want = _NAMES.get(_name_of(getattr(a, "dtype", ""))), types.get(n.lower())
+        if of_array is not None and want not in (None, "", of_array):
+            raise CommandError(f"{name}: {n} of {_name_of(a.dtype)}, and the kernel's elements are {want}" + _floats_of_other(of_array, want))
+
+
+def _floats_of_other(given, want):
+    other = given[:4] == want[:4] and given[:2] in ("e4", "e5")
+    return "\n  hint   arch=, a processor of which floats of 8 bits are these, or a.to(torch.float8_" + want + ")" if other else ""
 
 
 _ELEMENTS = {"float16": "f16", "float32": "f32", "bfloat16": "bf16"}
@@ -92,18 +217,17 @@ def _of_gpu(a):
 
 
 def _type(element, like):
-    """The type of an element, or of bytes, in numpy, or in torch for what is like a tensor of torch."""
-    name = "uint8" if element == "bytes" else next(n for n, e in _ELEMENTS.items() if e == element)
+    """The type of an element, or of bytes, in numpy, or in torch for what is like a tensor of torch. What numpy has not is ml_dtypes' where it is in use, else bits."""
+    name = next((n for n, e in _NAMES.items() if e == element), None)
     if _is_tensor(like):
         import torch
 
-        return getattr(torch, name)
-    return name
+        return getattr(torch, name or _BITS.get(element, "uint8"))
+    import numpy
 
-
-def _numpy_type(element):
-    """numpy has no bfloat16: its bits."""
-    return "int16" if element == "bf16" else _type(element, None)
+    if name not in ("float16", "float32", "float64") and (other := sys.modules.get("ml_dtypes")) and hasattr(other, name or ""):
+        return numpy.dtype(getattr(other, name))
+    return numpy.dtype(_BITS.get(element, "uint8"))
 
 
 def _like(data, a, shape, element):
@@ -114,7 +238,7 @@ def _like(data, a, shape, element):
         import torch
 
         return torch.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
-    return numpy.frombuffer(bytearray(data), dtype=_numpy_type(element)).reshape(shape)
+    return numpy.frombuffer(bytearray(data), dtype=_type(element, None)).reshape(shape)
 
 
 def _allocate(shape, element, like, zeros):
@@ -125,7 +249,7 @@ def _allocate(shape, element, like, zeros):
         return (torch.zeros if zeros else torch.empty)(shape, dtype=_type(element, like), device=like.device)
     import numpy
 
-    return numpy.zeros(shape, dtype=_numpy_type(element))
+    return numpy.zeros(shape, dtype=_type(element, None))
 
 
 def _zeros(shape, element, like):
@@ -166,13 +290,16 @@ class _Built:
                     os.rename(new, folder)
                 except OSError:  # another process was faster
                     pass
-        with open(os.path.join(folder, "auto.txt")) as file:
-            if why := file.read():
-                _log(name, flags, why)
+        try:
+            with open(os.path.join(folder, "auto.txt")) as file:
+                if why := file.read():
+                    _log(name, flags, why)
+        except FileNotFoundError:  # a folder of a package that did not write it
+            pass
         self.kernel = LoadedKernel(manifest, None, where)
         with open(manifest) as file:
             arguments = [a for a in json.load(file)["arguments"] if a["kind"] == "buffer"]
-        self.before = {a["name"]: a.get("before", "anything") for a in arguments}
+        self.about = {a["name"].lower(): a for a in arguments}
 
 
 _built = functools.lru_cache(maxsize=None)(lambda name, where, options: _Built(name, where, dict(options)))
@@ -219,18 +346,19 @@ class _Plan:
                     raise
         self.order = kernel.buffers
         self.needed = dict(zip(kernel.buffers, needed))
-        self.zeros = {n for n in kernel.buffers if built.before[n] == "zeros"}
+        self.zeros = {n for n in kernel.buffers if built.about[n.lower()].get("before") == "zeros"}
 
 
 _plan = functools.lru_cache(maxsize=4096)(
     lambda name, where, element, sizes, options, launched: _Plan(name, where, element, dict(sizes), dict(options), dict(launched)))
 
 
-def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None):
+def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None, dtype=None):
     """The outputs of one launch. `inputs`: arrays by the kernel's names; `outputs`: shape and element by name; `sizes`: what the kernel is built
-    for; `launched`: its sizes in a launch, where they are others."""
+    for; `launched`: its sizes in a launch, where they are others; `dtype`: the kernel's, if it is not the first array's."""
     like = next(iter(inputs.values()))
-    for option, of_arrays in {**sizes, "dtype": _element(like)}.items():
+    dtype = dtype or _element(like)
+    for option, of_arrays in {**sizes, "dtype": dtype}.items():
         if option in options:
             raise ValueError(f"{name}: {option} is that of the arrays, {of_arrays}, and no option here\n  hint   inlay.run_kernel takes {option}=")
     gpus = [_of_gpu(a) for a in inputs.values()]
@@ -249,9 +377,10 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     if all(0 in shape for shape, _ in outputs.values()):
         return [_zeros(shape, element, like) for shape, element in outputs.values()]
     if where.startswith("emulator"):
-        out = run_kernel(name, inputs, dtype=_element(like), arch=where.partition(":")[2], **sizes, **options)
-        return [_like(out[n], like, shape, element) for n, (shape, element) in outputs.items()]
-    plan = _plan(name, where, _element(like), tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
+        out = _emulated(name, inputs, "bounds,uninit,races", {"dtype": dtype, "arch": where.partition(":")[2], **sizes, **options})
+        return [_like(out[n][0], like, shape, element) for n, (shape, element) in outputs.items()]
+    plan = _plan(name, where, dtype, tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
+    _same_elements(name, inputs, dict(zip(plan.order, plan.kernel._types)))
     given = {n: _contiguous(a) for n, a in inputs.items()}
     for n in plan.order:
         if n not in given:
@@ -280,19 +409,24 @@ def _gpu_arch(where):
     return _library().inlay_device_arch(_device(where)).decode()
 
 
-def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, device="auto", arch=None, **options):
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
+def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, scale_a=None, scale_b=None, device="auto", arch=None, **options):
+    """a @ b, of matrices M x K and K x N, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
 
+    Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
+    float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
+    `out`: another type of the result, "f32", "f16" or "bf16".
+    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
     `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
     chosen for the sizes, M rounded up to a power of two.
     """
+    a, b, c, scale_a, scale_b = map(_taken, (a, b, c, scale_a, scale_b))
     if _is_tensor(a):
         from . import torch
 
-        return torch.gemm(a, b, *torch.texts(device, arch, options), c, float(alpha), float(beta))
-    return gemm_of(a, b, device, arch, options, c, float(alpha), float(beta))
+        return torch.gemm(a, b, *torch.texts(device, arch, options), c, float(alpha), float(beta), scale_a, scale_b)
+    return gemm_of(a, b, device, arch, options, c, float(alpha), float(beta), scale_a, scale_b)
 
 
 def _arrays(name, **inputs):
@@ -301,27 +435,56 @@ def _arrays(name, **inputs):
             raise TypeError(f"{name}: {n} is of type {type(x).__name__}: arrays of numpy, tensors of torch and what has shape and dtype as they do are taken")
 
 
-def gemm_shapes(a, b, options=None, c=None, beta=1.0):
-    _arrays("gemm", a=a, b=b, **({} if c is None else {"c": c}))
+# Elements of a product by the types of arrays: the option `dtype`, and how many of them along K lie in 16 bytes.
+_FACTORS = {"float16": ("f16", 8), "bfloat16": ("bf16", 8), "float8_e4m3fnuz": ("fp8", 16), "float8_e4m3fn": ("fp8", 16), "float8_e5m2fnuz": ("bf8", 16),
+            "float8_e5m2": ("bf8", 16), "int8": ("i8", 16), "float4_e2m1fn_x2": ("fp4", 32)}
+
+
+def _factor(a):
+    name = _name_of(a.dtype)
+    if name not in _FACTORS:
+        raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken")
+    return _FACTORS[name]
+
+
+def gemm_shapes(a, b, options=None, c=None, beta=1.0, scale_a=None, scale_b=None):
+    given = {"c": c, "scale_a": scale_a, "scale_b": scale_b}
+    _arrays("gemm", a=a, b=b, **{n: x for n, x in given.items() if x is not None})
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
+    dtype, _ = _factor(a)
+    if (scale_a is None) != (scale_b is None) or dtype == "fp4" and scale_a is None:
+        raise ValueError(f"gemm: scale_{'a' if scale_a is None else 'b'} is missing: " +
+                         ("of float4 both have scales" if dtype == "fp4" else "both have scales, or none"))
+    for n, scale, rows in (("scale_a", scale_a, a.shape[0]), ("scale_b", scale_b, b.shape[1])):
+        if scale is None:
+            continue
+        shape, name = tuple(scale.shape), _name_of(scale.dtype)
+        if dtype == "fp4":
+            want, right = f"{(rows, a.shape[1] // 16)} of float8_e8m0fnu", shape == (rows, a.shape[1] // 16) and a.shape[1] % 16 == 0 and name in ("float8_e8m0fnu", "uint8")
+        else:
+            want, right = f"1 or {rows} of float32", sum(x != 1 for x in shape) <= 1 and functools.reduce(operator.mul, shape, 1) in (1, rows) and name == "float32"
+        if not right:
+            raise ValueError(f"gemm: {n} of {shape} {scale.dtype}: {want} are wanted")
+    element = _gemm_element(a, options or {}, scale_a is not None)
     if c is None:
         if beta != 1:
             raise ValueError(f"gemm: beta={beta} and no c")
-    elif tuple(c.shape) != (a.shape[0], b.shape[1]) or _element(c) != _gemm_element(a, options or {}):
-        raise ValueError(f"gemm: c of {tuple(c.shape)} {c.dtype}, and the result is {(a.shape[0], b.shape[1])} of {_gemm_element(a, options or {})}")
+    elif tuple(c.shape) != (a.shape[0], b.shape[1]) or _NAMES.get(_name_of(c.dtype)) != element:
+        raise ValueError(f"gemm: c of {tuple(c.shape)} {c.dtype}, and the result is {(a.shape[0], b.shape[1])} of {element}")
 
 
-def _gemm_element(a, options):
+def _gemm_element(a, options, scaled=False):
     """Of a product: that of the matrices, or the kernel's option `out`. Errors: ValueError for one that has no type here."""
-    element = options.get("out") or _element(a)
-    if element not in _ELEMENTS.values():
-        raise ValueError(f"gemm: out={element!r}: {', '.join(_ELEMENTS.values())} are returned")
+    dtype, _ = _factor(a)
+    element = options.get("out") or (dtype if dtype in ("f16", "bf16") else "i32" if dtype == "i8" and not scaled else "bf16")
+    if element not in ("f32", "f16", "bf16", "i32"):
+        raise ValueError(f"gemm: out={element!r}: f32, f16, bf16 are returned, and i32 of int8")
     return element
 
 
-def gemm_type(a, options):
-    return _type(_gemm_element(a, options), a)
+def gemm_type(a, options, scaled):
+    return _type(_gemm_element(a, options, scaled), a)
 
 
 def _number(value, like):
@@ -335,27 +498,66 @@ def _number(value, like):
     return numpy.array([value], numpy.float32)
 
 
-def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0):
-    gemm_shapes(a, b, options, c, beta)
+def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, scale_a=None, scale_b=None):
+    gemm_shapes(a, b, options, c, beta, scale_a, scale_b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    element = _gemm_element(a, options)
+    dtype, together = _factor(a)
+    element = _gemm_element(a, options, scale_a is not None)
     if beta == 0:
         c = None
     if k == 0 and c is None:  # a sum of nothing
         return _zeros((m, n), element, a)
-    more = -k % 8 or (8 if k == 0 else 0)
-    left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
-    if more:  # the kernel moves 8 elements at a time; more zeros of K change no sum
+    in_byte = 2 if dtype == "fp4" else 1
+    step = 256 // in_byte if dtype == "fp4" else together  # the kernel's unit of K; more zeros of K change no sum
+    more = -k % step or (step if k == 0 else 0)
+    left, right = (_as_bits(x) if _of_gpu(x) else host(x) for x in (a, b))
+    right = right.t() if _of_gpu(b) else right.T
+    if more:
         left, right = (_padded(x, more) for x in (left, right))
-    left, right = (x if _of_gpu(x) else _with_type(x, a) for x in (left, right))
+    left, right = (_with_type(x, a) for x in (left, right))
     inputs = {"a": left, "b": right}
+    if dtype == "fp4":
+        inputs["sa"], inputs["sb"] = _block_scales(scale_a, m, (k + more) // 16), _block_scales(scale_b, n, (k + more) // 16)
+    elif scale_a is not None:
+        options, inputs["sa"], inputs["sb"] = {**options, "scales": "yes"}, _row_scales(scale_a, m), _row_scales(scale_b, n)
     if alpha != 1:
         options, inputs["alpha"] = {**options, "alpha": "yes"}, _number(alpha, a)
     if c is not None:
         options, inputs["beta"] = {**options, "beta": "yes"}, _number(beta, a)
         inputs["c"] = c
     result = "c" if c is None else "d"
-    return _compute("gemm", inputs, {result: ((m, n), element)}, {"m": m, "n": n, "k": k + more}, options, device, arch)[0]
+    return _compute("gemm", inputs, {result: ((m, n), element)}, {"m": m, "n": n, "k": in_byte * (k + more)}, options, device, arch, dtype=dtype)[0]
+
+
+def _row_scales(scale, rows):
+    """One for each row."""
+    if _of_gpu(scale):
+        return scale.reshape(-1).expand(rows)
+    import numpy
+
+    return numpy.broadcast_to(host(scale).reshape(-1), (rows,))
+
+
+def _block_scales(scale, rows, columns):
+    """Scales of 32 of K each, with more rows and columns, in the kernel's order: of blocks of 32 rows and 8 columns ((16,2),(4,2)):((4,1),(64,2))."""
+    down, across = -rows % 32, columns - scale.shape[1]
+    apart, order = ((rows + down) // 32, 2, 16, columns // 8, 2, 4), (0, 3, 5, 2, 4, 1)
+    if _of_gpu(scale):
+        import torch
+
+        return torch.nn.functional.pad(_as_bits(scale), (0, across, 0, down)).reshape(apart).permute(order).contiguous()
+    import numpy
+
+    return numpy.ascontiguousarray(numpy.pad(host(scale).view(numpy.uint8), ((0, down), (0, across))).reshape(apart).transpose(order))
+
+
+def _as_bits(x):
+    """A tensor of elements for which torch has no operations, as bytes."""
+    if x.element_size() > 1:
+        return x
+    import torch
+
+    return x.view(torch.uint8)
 
 
 def _padded(x, more):
@@ -369,13 +571,13 @@ def _padded(x, more):
 
 
 def _with_type(x, a):
-    """numpy's bits of what was a tensor of torch, as one again."""
+    """Bits of what was a tensor of torch, as one again."""
     if not _is_tensor(a):
         return x
     import numpy
     import torch
 
-    return torch.from_numpy(numpy.ascontiguousarray(x)).view(a.dtype)
+    return (x if _of_gpu(a) else torch.from_numpy(numpy.ascontiguousarray(x))).view(a.dtype)
 
 
 def _rows(x):
@@ -400,6 +602,7 @@ def _by_rows(name, inputs, output, options, device, arch):
 
 def softmax(x, /, *, device="auto", arch=None, **options):
     """softmax over the last dimension. `device`, `arch`: as of gemm."""
+    x = _taken(x)
     if _is_tensor(x):
         from . import torch
 
@@ -419,6 +622,7 @@ def softmax_backward_of(dy, y, device, arch, options):
 
 def rms_norm(x, w, /, *, eps=1e-5, device="auto", arch=None, **options):
     """x / sqrt(mean(x^2) + eps) * w over the last dimension. `device`, `arch`: as of gemm."""
+    x, w = _taken(x), _taken(w)
     if _is_tensor(x):
         from . import torch
 
@@ -447,6 +651,7 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
 
     Heads of k and v may be fewer: each is shared by as many heads of q. `causal`: query i sees keys 0 to i, however many there are.
     """
+    q, k, v = map(_taken, (q, k, v))
     if _is_tensor(q):
         from . import torch
 

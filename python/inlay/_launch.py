@@ -91,8 +91,10 @@ def _gpu():
     return True
 
 
-# Types of numpy and torch that a manifest has under another name. Unsigned integers and those of 8 bits stand for any bits.
-_ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int16": "i16", "int32": "i32", "int64": "i64"}
+# Types of numpy, torch and ml_dtypes that a manifest has under another name. Unsigned integers and those of 8 bits stand for any bits.
+_ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int16": "i16", "int32": "i32", "int64": "i64",
+             "float8_e4m3fnuz": "e4m3fnuz", "float8_e4m3fn": "e4m3fn", "float8_e5m2fnuz": "e5m2fnuz", "float8_e5m2": "e5m2", "float8_e8m0fnu": "e8m0",
+             "float4_e2m1fn_x2": "e2m1"}
 
 
 class LoadedKernel:

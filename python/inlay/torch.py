@@ -52,18 +52,18 @@ def _same_function(name, ctx):
 
 @torch.library.custom_op("inlay::gemm", mutates_args=())
 def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "", c: Optional[torch.Tensor] = None,
-         alpha: float = 1.0, beta: float = 1.0) -> torch.Tensor:
-    return _kernels.gemm_of(a, b, *_where(device, arch, options), c, alpha, beta)
+         alpha: float = 1.0, beta: float = 1.0, scale_a: Optional[torch.Tensor] = None, scale_b: Optional[torch.Tensor] = None) -> torch.Tensor:
+    return _kernels.gemm_of(a, b, *_where(device, arch, options), c, alpha, beta, scale_a, scale_b)
 
 
 @gemm.register_fake
-def _(a, b, device="", arch="", options="", c=None, alpha=1.0, beta=1.0):
-    _kernels.gemm_shapes(a, b, _options(options), c, beta)
-    return a.new_empty((a.shape[0], b.shape[1]), dtype=_kernels.gemm_type(a, _options(options)))
+def _(a, b, device="", arch="", options="", c=None, alpha=1.0, beta=1.0, scale_a=None, scale_b=None):
+    _kernels.gemm_shapes(a, b, _options(options), c, beta, scale_a, scale_b)
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=_kernels.gemm_type(a, _options(options), scale_a is not None))
 
 
 def _keep_gemm(ctx, inputs, output):
-    a, b, *where, _, ctx.alpha, ctx.beta = inputs
+    a, b, *where, _, ctx.alpha, ctx.beta, ctx.scale, _ = inputs
     ctx.save_for_backward(a, b)
     _keep_where(ctx, where)
 
@@ -71,10 +71,12 @@ def _keep_gemm(ctx, inputs, output):
 def _gemm_gradients(ctx, dc):
     _same_function("gemm", ctx)
     a, b = ctx.saved_tensors
+    if a.dtype not in (torch.float16, torch.bfloat16) or ctx.scale is not None:
+        raise RuntimeError(f"inlay.gemm: there is no gradient of a product of {str(a.dtype)[6:]}" + ("" if ctx.scale is None else " with scales"))
     da = gemm(dc, b.t(), *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[0] else None
     db = gemm(a.t(), dc, *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[1] else None
     of_c = dc * ctx.beta if any(ctx.needs_input_grad[5:6]) else None  # torch leaves out defaults at the end
-    return da, db, None, None, None, of_c, None, None
+    return da, db, None, None, None, of_c, None, None, None, None
 
 
 gemm.register_autograd(_gemm_gradients, setup_context=_keep_gemm)

@@ -295,6 +295,43 @@ except inlay.CommandError as e:
         self.assertIn("device 'gpu' is none", out)
         self.assertEqual(len(built), 7, built)
 
+    def test_kernels_by_name(self):
+        out, built = self.run_there("""
+import inlay, numpy as np
+random = np.random.default_rng(1)
+x, y = (random.uniform(-1, 1, s).astype(np.float32) for s in ((2, 64), (5, 64)))
+ids = np.array([4, 0], np.int32)
+had = y.copy()
+after = inlay.run_kernel("scatter_rows", {"Y": y, "x": x, "ids": ids}, tokens=2, n=64, rows=5, dtype="f32")
+assert list(after) == ["y"] and after["y"].dtype == np.float32
+assert (after["y"].reshape(5, 64) == np.stack([x[1], y[1], y[2], y[3], x[0]])).all() and (y == had).all()
+a, b = (random.integers(-100, 100, s).astype(np.int8) for s in ((16, 128), (128, 64)))
+assert (inlay.gemm(a, b) == a.astype(int) @ b.astype(int)).all()
+a, b = ((x % 4).astype(np.float16) for x in (a, b.T))
+options = {"tile": "16x64x64", "waves": "1x4", "split": 64, "split_k_fixup": True}  # parts of sums and counters are its own
+product = inlay.run_kernel("gemm", {"a": a, "b": np.ascontiguousarray(b)}, m=16, n=64, k=128, dtype="f16", **options)
+assert list(product) == ["c"] and (product["c"].reshape(16, 64) == a @ b.T).all()
+for inputs in ({"x": x, "ids": ids}, {"y": y, "x": x, "ids": ids, "z": x}, {"y": y, "x": x[:1], "ids": ids}, {"y": y, "x": x.astype(np.float16), "ids": ids}):
+    try:
+        inlay.run_kernel("scatter_rows", inputs, tokens=2, n=64, rows=5, dtype="f32")
+    except inlay.CommandError as e:
+        print(str(e).splitlines()[0])
+""")
+        self.assertEqual(out.splitlines(), ["scatter_rows: input 'y' is missing", "scatter_rows has no buffer 'z'", "scatter_rows: buffer 'x' has 256 bytes, and 512 are wanted",
+                                            "scatter_rows: x of float16, and the kernel's elements are f32"])
+
+    def test_a_folder_without_the_line_of_auto_opens(self):
+        self.run_there("""
+import glob, inlay, numpy as np, os
+from inlay import _kernels
+x = np.ones((4, 128), np.float16)
+y = inlay.softmax(x)
+for file in glob.glob(os.environ["INLAY_CACHE_DIR"] + "/kernels/*/auto.txt"):
+    os.remove(file)
+_kernels._built.cache_clear(), _kernels._plan.cache_clear()
+assert (inlay.softmax(x) == y).all()
+""")
+
     def test_what_was_chosen_is_said_by_who_builds_and_by_who_finds_it_built(self):
         out, built = self.run_there("""
 import inlay, logging, numpy as np, sys
@@ -457,7 +494,28 @@ class Kernels(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, option):
                 call()
         y = inlay.run_kernel("softmax", {"x": x}, m=4, n=128, dtype="f16")["y"]
-        self.assertEqual(y, inlay.softmax(x).tobytes())
+        self.assertEqual((y.dtype, y.shape), (numpy.float16, (512,)))
+        self.assertTrue((y.reshape(4, 128) == inlay.softmax(x)).all())
+
+    def test_kernels_by_name(self):
+        self.assertEqual([(b["name"], b["type"], b["bytes"], b["output"]) for b in inlay.buffers("gather_rows", tokens=3, n=64, rows=5, dtype="f32")],
+                         [("y", "f32", 768, True), ("x", "f32", 1280, False), ("ids", "i32", 12, False)])
+        x, ids = self.array(5, 64, dtype=numpy.float32), numpy.array([4, 0, 9], numpy.int32)
+        y = inlay.run_kernel("gather_rows", {"X": x, "ids": ids}, tokens=3, n=64, rows=5, dtype="f32")["y"]
+        self.assertTrue((y.reshape(3, 64) == numpy.stack([x[4], x[0], 0 * x[0]])).all())
+        # What holds before the launch what is read is an input, too.
+        y = self.array(5, 64, dtype=numpy.float32)
+        after = inlay.run_kernel("scatter_rows", {"y": y, "x": x[:2], "ids": ids[:2]}, tokens=2, n=64, rows=5, dtype="f32")["y"].reshape(5, 64)
+        self.assertTrue((after == numpy.stack([x[1], y[1], y[2], y[3], x[0]])).all())
+        parts = [self.array(64, dtype=numpy.float32) for _ in range(2)]  # of two devices
+        sums = inlay.run_kernel("all_reduce", {"x_0": parts[0], "x_1": parts[1]}, devices=2, n=64, dtype="f32")
+        self.assertEqual(list(sums), ["y", "y of device 1"])
+        for y in sums.values():
+            self.assertTrue((y == parts[0] + parts[1]).all())
+        with self.assertRaisesRegex(inlay.CommandError, "input 'y' is missing"):
+            inlay.run_kernel("scatter_rows", {"x": x[:2], "ids": ids[:2]}, tokens=2, n=64, rows=5, dtype="f32")
+        with self.assertRaisesRegex(inlay.CommandError, "x of float32, and the kernel's elements are f16"):
+            inlay.run_kernel("softmax", {"x": self.array(4, 64, dtype=numpy.float32)}, m=4, n=128, dtype="f16")
 
     def test_calls_take_what_is_chosen_for_their_sizes_and_say_so_once(self):
         a, b = self.array(8, 512), self.array(512, 64)

@@ -20,10 +20,27 @@ def random(*shape, dtype=F16):
     return torch.rand(shape).sub(0.5).to(dtype)
 
 
+E4M3, E4M3_OCP, E8M0, FP4 = torch.float8_e4m3fnuz, torch.float8_e4m3fn, torch.float8_e8m0fnu, torch.float4_e2m1fn_x2
+
+
+def bits(*shape, most, dtype):
+    return torch.randint(0, most, shape, dtype=torch.uint8).view(dtype)
+
+
+def of_fp4(packed, scale):
+    """The numbers, by the table of the format: the first of two in the lower bits, with one power of two for 32."""
+    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+    pairs = packed.view(torch.uint8).long()
+    numbers = table[torch.stack((pairs % 16, pairs // 16), -1).flatten(-2)]
+    return numbers * torch.exp2(scale.view(torch.uint8).float() - 127).repeat_interleave(32, -1)
+
+
 SAMPLES = [
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24))),
     (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "emulator", "gfx950", "tile=64x64x32")),
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24), "", "", "", random(16, 24), 0.5, -2.0)),
+    (torch.ops.inlay.gemm, (random(16, 40).to(E4M3), random(24, 40).to(E4M3).t(), "", "", "", None, 1.0, 1.0, torch.rand(16, 1), torch.rand(1, 24))),
+    (torch.ops.inlay.gemm, (bits(8, 32, most=256, dtype=torch.int8), bits(32, 8, most=256, dtype=torch.int8))),
     (torch.ops.inlay.softmax, (random(2, 3, 100),)),
     (torch.ops.inlay.softmax, (random(8, 4).t(),)),
     (torch.ops.inlay.rms_norm, (random(4, 64), random(64))),
@@ -35,7 +52,8 @@ class Operators(unittest.TestCase):
     def test_torchs_own_checks(self):
         for op, args in SAMPLES:
             with self.subTest(op=str(op)):
-                torch.library.opcheck(op.default, args)
+                more = {} if args[0].dtype != E4M3 else {"test_utils": ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")}
+                torch.library.opcheck(op.default, args, **more)  # test_schema compares inputs by operations that torch has not for floats of 8 bits
 
     def test_values(self):
         a, b = random(16, 32), random(32, 24)
@@ -44,6 +62,80 @@ class Operators(unittest.TestCase):
         self.assertTrue(torch.equal(torch.ops.inlay.gemm(a, b), torch.from_numpy(inlay.gemm(a.numpy(), b.numpy()))))
         x = random(8, 4).t()
         torch.testing.assert_close(inlay.softmax(x).float(), torch.softmax(x.float(), -1), rtol=2.0**-9, atol=1e-4)
+
+    def test_products_of_floats_of_8_bits(self):
+        for arch, dtype in (("gfx942", E4M3), ("gfx942", torch.float8_e5m2fnuz), ("gfx950", E4M3_OCP), ("gfx950", torch.float8_e5m2)):
+            for m, n, k in ((20, 24, 40), (16, 64, 128)):  # K is no multiple of the kernel's unit, and is one
+                a, b, c = random(m, k).to(dtype), random(n, k).to(dtype).t(), random(m, n, dtype=BF16)
+                want = a.double() @ b.double()
+                for scales in ((), (torch.rand(m) + 0.5, torch.rand(1, n) + 0.5), (torch.tensor([2.0]), torch.tensor(0.25))):
+                    more = dict(zip(("scale_a", "scale_b"), scales))
+                    scaled = want * (scales[0].double().reshape(-1, 1) * scales[1].double().reshape(1, -1) if scales else 1)
+                    y = inlay.gemm(a, b, arch=arch, **more)
+                    self.assertEqual(y.dtype, BF16)
+                    torch.testing.assert_close(y.double(), scaled, rtol=2.0**-8, atol=1e-5)
+                    torch.testing.assert_close(inlay.gemm(a, b, arch=arch, out="f32", **more).double(), scaled, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(inlay.gemm(a, b, c, alpha=2, beta=-1, arch=arch).double(), 2 * want - c.double(), rtol=2.0**-8, atol=1e-4)
+        with self.assertRaisesRegex(ValueError, "float8_e4m3fn, and the kernel's elements are e4m3fnuz\n  hint   arch="):
+            inlay.gemm(random(16, 16).to(E4M3_OCP), random(16, 16).to(E4M3_OCP), arch="gfx942")
+        a = random(16, 16).to(E4M3)
+        for words, call in (("scale_b is missing", lambda: inlay.gemm(a, a, scale_a=torch.rand(16))), ("1 or 16 of float32", lambda: inlay.gemm(a, a, scale_a=torch.rand(16), scale_b=torch.rand(8))),
+                            ("1 or 16 of float32", lambda: inlay.gemm(a, a, scale_a=torch.rand(4, 4), scale_b=torch.rand(16))),
+                            ("1 or 16 of float32", lambda: inlay.gemm(a, a, scale_a=random(16), scale_b=random(16)))):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+        with self.assertRaisesRegex(RuntimeError, "no gradient of a product of float16 with scales"):
+            x = random(8, 16).requires_grad_()
+            inlay.gemm(x, random(16, 8), scale_a=torch.rand(8), scale_b=torch.rand(8)).sum().backward()
+
+    def test_products_of_integers(self):
+        for m, n, k in ((20, 24, 40), (16, 64, 128)):
+            a, b = bits(m, k, most=256, dtype=torch.int8), bits(k, n, most=256, dtype=torch.int8)
+            c = inlay.gemm(a, b)
+            self.assertEqual(c.dtype, torch.int32)
+            self.assertTrue(torch.equal(c.long(), a.long() @ b.long()))
+            self.assertTrue((inlay.gemm(a.numpy(), b.numpy()) == c.numpy()).all())
+            sa, sb = torch.rand(m) + 0.5, torch.rand(n) + 0.5
+            y = inlay.gemm(a, b, scale_a=sa, scale_b=sb)
+            self.assertEqual(y.dtype, BF16)
+            torch.testing.assert_close(y.double(), (a.double() @ b.double()) * sa.double()[:, None] * sb.double(), rtol=2.0**-8, atol=1e-5)
+
+    def test_products_of_floats_of_4_bits(self):
+        for m, n, k in ((20, 24, 96), (40, 64, 256), (33, 16, 512)):  # K is no multiple of 256, and is one; rows of more than one block of scales
+            a, b = bits(m, k // 2, most=256, dtype=FP4), bits(n, k // 2, most=256, dtype=FP4)
+            sa, sb = (torch.randint(120, 134, (rows, k // 32), dtype=torch.uint8).view(E8M0) for rows in (m, n))
+            y = inlay.gemm(a, b.t(), scale_a=sa, scale_b=sb, out="f32", arch="gfx950")
+            want = of_fp4(a, sa).double() @ of_fp4(b, sb).double().t()
+            torch.testing.assert_close(y.double(), want, rtol=1e-5, atol=1e-5 * want.abs().max().item())
+        with self.assertRaisesRegex(ValueError, "of float4 both have scales"):
+            inlay.gemm(a, b.t(), arch="gfx950")
+        with self.assertRaisesRegex(ValueError, r"scale_b of .*: \(16, 16\) of float8_e8m0fnu"):
+            inlay.gemm(a, b.t(), scale_a=sa, scale_b=sb[:, :8], arch="gfx950")
+        with self.assertRaisesRegex(ValueError, "gfx942"):
+            inlay.gemm(a, b.t(), scale_a=sa, scale_b=sb, arch="gfx942")
+
+    def test_any_dlpack_producer_is_taken(self):
+        class Producer:
+            """What has nothing but the protocol."""
+
+            def __init__(self, of):
+                self.of = of
+
+            def __dlpack__(self, **options):
+                return self.of.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.of.__dlpack_device__()
+
+        for dtype in (F16, BF16):  # numpy has the first, torch the second
+            a, b = random(16, 32, dtype=dtype), random(32, 24, dtype=dtype)
+            y = inlay.gemm(Producer(a), Producer(b))
+            self.assertTrue(torch.equal(torch.as_tensor(y), inlay.gemm(a, b)))
+        x, w = random(4, 64), random(64)
+        self.assertTrue(torch.equal(torch.as_tensor(inlay.softmax(Producer(x))), inlay.softmax(x)))
+        self.assertTrue(torch.equal(torch.as_tensor(inlay.rms_norm(Producer(x), Producer(w))), inlay.rms_norm(x, w)))
+        q = random(1, 16, 1, 64)
+        self.assertTrue(torch.equal(torch.as_tensor(inlay.flash_attention(*[Producer(q)] * 3)), inlay.flash_attention(q, q, q)))
 
     def test_gradients(self):
         def both(ours, theirs, *arguments, bound=2.0**-9):
@@ -116,9 +208,9 @@ class Operators(unittest.TestCase):
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         with FakeTensorMode():
-            self.assertEqual(tuple(inlay.gemm(torch.empty(4, 8), torch.empty(8, 6)).shape), (4, 6))
+            self.assertEqual(tuple(inlay.gemm(torch.empty(4, 8, dtype=F16), torch.empty(8, 6, dtype=F16)).shape), (4, 6))
             with self.assertRaisesRegex(ValueError, "matrices M x K and K x N"):
-                inlay.gemm(torch.empty(4, 8), torch.empty(4, 8))
+                inlay.gemm(torch.empty(4, 8, dtype=F16), torch.empty(4, 8, dtype=F16))
             with self.assertRaisesRegex(ValueError, "a weight of"):
                 inlay.rms_norm(torch.empty(4, 8), torch.empty(4))
 

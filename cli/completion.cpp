@@ -25,6 +25,7 @@ struct Opt {
 struct Command {
   std::string name, help;
   std::vector<Opt> options;
+  std::vector<std::string> first; ///< what may stand directly after it, where that is known
   bool takes_kernel = false;
 };
 
@@ -43,7 +44,8 @@ std::vector<std::string> choices_of(const std::string& type) {
 }
 
 Command command_of(const CLI::App& app) {
-  Command c{app.get_name(), app.get_description(), {}, false};
+  Command c{app.get_name(), app.get_description(), {}, {}, false};
+  for (const CLI::App* a : app.get_subcommands(nullptr)) c.first.push_back(a->get_name());
   for (const CLI::Option* o : app.get_options()) {
     Opt one;
     for (const auto& s : o->get_snames()) one.names.push_back("-" + s);
@@ -54,17 +56,13 @@ Command command_of(const CLI::App& app) {
     one.choices = choices_of(one.type);
     if (one.names.empty()) {
       one.value = o->get_name(true);
-      c.takes_kernel = c.takes_kernel || one.value == "KERNEL";
+      c.takes_kernel =
+          c.takes_kernel || one.value == "KERNEL" || one.type.find("KERNEL") != std::string::npos;
+      if (c.first.empty()) c.first = one.choices;
     }
     c.options.push_back(std::move(one));
   }
   return c;
-}
-
-std::vector<Command> commands_of(const CLI::App& app) {
-  std::vector<Command> out;
-  for (const CLI::App* a : app.get_subcommands(nullptr)) out.push_back(command_of(*a));
-  return out;
 }
 
 std::vector<std::string> kernel_names() {
@@ -75,12 +73,43 @@ std::vector<std::string> kernel_names() {
   return out;
 }
 
+std::vector<Command> commands_of(const CLI::App& app) {
+  std::vector<Command> out;
+  for (const CLI::App* a : app.get_subcommands(nullptr)) {
+    out.push_back(command_of(*a));
+    if (out.back().takes_kernel) out.back().first = kernel_names();
+  }
+  return out;
+}
+
+/// A kernel's options, or the values of one that its range lists: a word a line, which the shells ask for.
+std::string words_of(const std::string& kernel, const std::string& option) {
+  std::string out;
+#ifdef INLAY_CLI_KERNELS
+  for (const auto& k : kernels::registry()) {
+    if (k->name() != kernel) continue;
+    for (const kernels::FlagHelp& f : k->flags()) {
+      if (option.empty()) out += "--" + f.name + "\n";
+      if (option != f.name) continue;
+      for (std::size_t at = 0; at < f.range.size();) {
+        const std::size_t end = std::min(f.range.find_first_of(",;", at), f.range.size());
+        const std::string word = f.range.substr(at, end - at);
+        if (!word.empty() && word.find_first_of(" :") == std::string::npos) out += word + "\n";
+        at = f.range.find_first_not_of(' ', end + 1);
+        if (end >= f.range.size() || f.range[end] == ';') break;
+      }
+    }
+  }
+#endif
+  return out;
+}
+
 std::string joined(const std::vector<std::string>& words, const char* between = " ") {
   return fmt::format("{}", fmt::join(words, between));
 }
 
 std::string bash(const std::vector<Command>& commands) {
-  std::string names, options, values;
+  std::string names, options, values, first, with_kernel;
   for (const Command& c : commands) {
     names += (names.empty() ? "" : " ") + c.name;
     std::string all;
@@ -92,27 +121,53 @@ std::string bash(const std::vector<Command>& commands) {
       values += fmt::format("    \"{}\") COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
                             joined(keys, "\"|\""), joined(o.choices));
     }
-    options += fmt::format("    {}) words=\"{}{}\" ;;\n", c.name, all,
-                           c.takes_kernel ? " " + joined(kernel_names()) : "");
+    options += fmt::format("    {}) words=\"{}\" ;;\n", c.name, all);
+    if (!c.first.empty()) first += fmt::format("      {}) words=\"{}\" ;;\n", c.name, joined(c.first));
+    if (c.takes_kernel) with_kernel += (with_kernel.empty() ? "" : "|") + c.name;
   }
-  return "# bash completion of inlay: eval \"$(inlay completion bash)\"\n"
-         "_inlay() {\n"
-         "  local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" "
-         "command=\"${COMP_WORDS[1]}\" words=\n"
-         "  if [ \"$COMP_CWORD\" = 1 ]; then\n    COMPREPLY=($(compgen -W \"" +
-         names +
-         "\" -- \"$word\"))\n    return\n  fi\n"
-         "  case \"$command $before\" in\n" +
-         values +
-         "  esac\n"
-         "  case \"$command\" in\n" +
-         options +
-         "  esac\n"
-         "  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-         "  else\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\" | grep -v '^-') $(compgen -f -- "
-         "\"$word\"))\n  fi\n"
-         "}\n"
-         "complete -o filenames -F _inlay inlay\n";
+  return R"sh(# bash completion of inlay: eval "$(inlay completion bash)"
+_inlay() {
+  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}" words= of_kernel=
+  if [ "$COMP_CWORD" = 1 ]; then
+    COMPREPLY=($(compgen -W ")sh" +
+         names + R"sh(" -- "$word"))
+    return
+  fi
+  case "$command $before" in
+)sh" + values +
+         R"sh(  esac
+  case "$command" in
+)sh" + options +
+         R"sh(  esac
+  if [ "$COMP_CWORD" = 2 ] && [[ $word != -* ]]; then
+    words=
+    case "$command" in
+)sh" + first +
+         R"sh(    esac
+  fi
+  case "$command" in
+    )sh" +
+         (with_kernel.empty() ? "-" : with_kernel) +
+         R"sh()
+      if [ "$COMP_CWORD" -gt 2 ]; then
+        if [[ $before == --* ]]; then
+          of_kernel=$("${COMP_WORDS[0]}" completion words "${COMP_WORDS[2]}" "${before#--}" 2>/dev/null)
+          if [ -n "$of_kernel" ]; then
+            COMPREPLY=($(compgen -W "$of_kernel" -- "$word"))
+            return
+          fi
+        fi
+        words="$words $("${COMP_WORDS[0]}" completion words "${COMP_WORDS[2]}" 2>/dev/null)"
+      fi ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  else
+    COMPREPLY=($(compgen -W "$words" -- "$word" | grep -v '^-') $(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _inlay inlay
+)sh";
 }
 
 /// For a single-quoted word of zsh or fish, in which `[`, `]` and `:` say something to zsh.
@@ -140,14 +195,25 @@ std::string zsh(const std::vector<Command>& commands) {
                              !o.takes_value      ? ""
                              : o.choices.empty() ? ":value:_files"
                                                  : ":value:(" + joined(o.choices) + ")");
-    cases += c.takes_kernel ? "        '1:kernel:(" + joined(kernel_names()) + ")' \\\n" : "";
-    cases += "        '*:file:_files'\n      ;;\n";
+    if (!c.first.empty())
+      cases += fmt::format("        '1:{}:({})' \\\n", c.takes_kernel ? "kernel" : "what", joined(c.first));
+    if (c.takes_kernel)
+      cases += "        '*::option:_inlay_of_kernel'\n      ;;\n";
+    else
+      cases += "        '*:file:_files'\n      ;;\n";
   }
   return "#compdef inlay\n# zsh completion of inlay: inlay completion zsh >~/.zfunc/_inlay\n"
+         "_inlay_of_kernel() {\n"
+         "  local -a found\n"
+         "  [[ ${words[CURRENT-1]} == --* ]] && found=(${(f)\"$(inlay completion words $kernel "
+         "${words[CURRENT-1]#--} 2>/dev/null)\"})\n"
+         "  (( $#found )) || found=(${(f)\"$(inlay completion words $kernel 2>/dev/null)\"})\n"
+         "  compadd -a found\n  _files\n}\n"
          "_inlay() {\n  local -a commands\n  commands=(\n" +
          list +
          "  )\n  if (( CURRENT == 2 )); then\n    _describe 'command' commands\n    return\n  fi\n"
-         "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n" +
+         "  local command=$words[2] kernel=$words[3]\n  shift words\n  (( CURRENT-- ))\n  case $command "
+         "in\n" +
          cases + "  esac\n}\n[ \"$funcstack[1]\" = _inlay ] && _inlay \"$@\" || compdef _inlay inlay\n";
 }
 
@@ -165,7 +231,12 @@ std::string fish(const std::vector<Command>& commands) {
       if (o.takes_value) out += o.choices.empty() ? " -r" : " -x -a '" + joined(o.choices) + "'";
       out += fmt::format(" -d '{}'\n", quoted(o.help, false));
     }
-    if (c.takes_kernel) out += when + " -a '" + joined(kernel_names()) + "'\n";
+    if (!c.first.empty()) out += when + " -a '" + joined(c.first) + "'\n";
+    // The third word is the kernel; the one before the cursor may be its option.
+    if (c.takes_kernel)
+      out += when + " -a '(set -l w (commandline -opc); inlay completion words $w[3] (string replace -r "
+                    "\"^--\" \"\" -- $w[-1]) 2>/dev/null; "
+                    "inlay completion words $w[3] 2>/dev/null)'\n";
   }
   return out;
 }
@@ -249,12 +320,20 @@ int man(Session& session, const CLI::App& app, const std::string& name, const st
 void add_completion(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand("completion", "Completion of this command line for a shell");
   auto shell = std::make_shared<std::string>();
-  c->add_option("SHELL", *shell, "bash, zsh or fish")
+  auto of = std::make_shared<std::vector<std::string>>();
+  c->add_option("SHELL", *shell, "bash, zsh or fish; words: what the shells ask for, a line each")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(CLI::IsMember({"bash", "zsh", "fish", "words"}));
+  c->add_option("OF", *of,
+                "With words: a kernel, of which they are the options; and one of these, of which they are "
+                "the values")
+      ->expected(0, 2);
   c->callback([=, &app, &session] {
     const auto commands = commands_of(app);
-    session.out << (*shell == "bash" ? bash(commands) : *shell == "zsh" ? zsh(commands) : fish(commands));
+    if (*shell == "words" && !of->empty())
+      session.out << words_of(of->front(), of->size() > 1 ? of->back() : "");
+    else if (*shell != "words")
+      session.out << (*shell == "bash" ? bash(commands) : *shell == "zsh" ? zsh(commands) : fish(commands));
     session.exit = Exit::yes;
   });
 }

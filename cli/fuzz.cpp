@@ -275,7 +275,9 @@ void add_fuzz(CLI::App& app, Session& session) {
       "POSITIVE");
   auto* c = app.add_subcommand("fuzz", "Random inputs against a law, or against another implementation");
   auto a = std::make_shared<FuzzArguments>();
-  c->add_option("law", a->name, "a law or an operation (--list), or all");
+  std::string known = "all";
+  for (const laws::Law& law : laws::all) known += "," + hyphened(law.name);
+  c->add_option("law", a->name, "a law or an operation (--list), or all")->type_name("{" + known + "}");
   c->add_flag("--list", a->list, "the laws and the operations");
   c->add_option("--cases", a->cases, "how many inputs")->check(above_zero);
   auto* seed = c->add_option("--seed", a->seed, "the same inputs again; drawn and printed otherwise");

@@ -266,10 +266,9 @@ void add_prove(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
       "prove", "Prove or refute a statement about layouts, for all values of their symbols");
   auto a = std::make_shared<ProveArguments>();
-  command->add_option(
-      "property", a->property,
-      "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free, "
-      "coalesced");
+  std::string known;
+  for (const Property& p : properties) known += (known.empty() ? "" : ",") + std::string(p.name);
+  command->add_option("property", a->property, "What is to be proved")->type_name("{" + known + "}");
   command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W");
   // One value an option: with any number of them CLI11 would take every argument that follows, N of `within` among them.
   command->add_option("--where", a->where, "A condition on the symbols, e.g. 'M % 128 == 0'; may be repeated")

@@ -10,6 +10,7 @@
 #ifdef INLAY_CLI_CLAIMS
 #include "kernel_options.h"
 
+#include <inlay/algebra/nearest.h>
 #include <inlay/kernels/build.h>
 #include <inlay/validate/claims.h>
 #include <inlay/validate/code.h>
@@ -355,6 +356,7 @@ void add_validate(CLI::App& app, Session& session) {
           "FILE", o->file,
           "HSACO, relocatable object, offload bundle or assembly; - is standard input. Or a name that `inlay "
           "kernels` lists, with its options: machine code against the kernel's instructions")
+      ->type_name("FILE or KERNEL")
       ->required();
   command->add_option("--kernel", o->kernel, "Only this kernel");
   command->add_option("--arch", o->arch,
@@ -395,6 +397,14 @@ void add_validate(CLI::App& app, Session& session) {
       }
       session.exit = validate_kernel(session, *o, options);
       return;
+    }
+    if (o->file != "-" && !std::filesystem::exists(o->file)) {
+      std::vector<std::string> known;
+      for (const auto& k : kernels::registry()) known.emplace_back(k->name());
+      if (const std::string hint = did_you_mean(o->file, known); !hint.empty())
+        throw std::invalid_argument(
+            fmt::format("validate: there is no file '{}', and no kernel of this name\n  hint   {}", o->file,
+                        hint.substr(0, hint.size() - 1)));
     }
     std::string foreign = command->remaining().empty() ? "" : command->remaining()[0];
     for (const char* name : {"--code", "--scheduler", "--loops"})

@@ -224,15 +224,32 @@ TEST_CASE("completion and manual pages say what the parser takes", "[geometry]")
   // The shell itself reads it, and completes.
   const auto file =
       std::filesystem::temp_directory_path() / ("inlay-completion-" + std::to_string(::getpid()));
-  std::ofstream(file) << bash << R"sh(
+  std::ofstream(file) << bash << "inlay() {\n  case \"$*\" in\n    'completion words gemm') echo '"
+                      << inlay_command({"completion", "words", "gemm"}).out
+                      << "' ;;\n    'completion words gemm dtype') echo '"
+                      << inlay_command({"completion", "words", "gemm", "dtype"}).out << R"sh(' ;;
+  esac
+}
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _inlay; printf '%s\n' "${COMPREPLY[@]}"; }
-[ "$(ask inlay exe)" = exec ] && ask inlay exec --stre | grep -qx -- --stress && [ "$(ask inlay time --data-in ma)" = mall ]
+[ "$(ask inlay exe)" = exec ] && ask inlay exec --stre | grep -qx -- --stress && [ "$(ask inlay time --data-in ma)" = mall ] &&
+[ "$(ask inlay prove inj)" = injective ] && [ "$(ask inlay run conv2)" = conv2d ] && [ "$(ask inlay validate conv2)" = conv2d ] &&
+[ "$(ask inlay search swi)" = swizzle ] && [ "$(ask inlay fuzz right)" = right-inverse ] && [ "$(ask inlay campaign tu)" = tune ] &&
+[ "$(ask inlay run gemm --direct-to-v)" = --direct-to-vgpr ] && [ "$(ask inlay tune gemm --dtype bf1)" = bf16 ] &&
+ask inlay run gemm --see | grep -qx -- --seed && ! ask inlay run gemm conv2 | grep -q conv2d
 )sh";
   CHECK(std::system(("bash " + file.string()).c_str()) == 0);
   std::filesystem::remove(file);
   CHECK(says(inlay_command({"completion", "zsh"}).out, "#compdef inlay"));
   CHECK(says(inlay_command({"completion", "fish"}).out, "__fish_seen_subcommand_from exec' -l stress"));
   CHECK(inlay_command({"completion", "tcsh"}).exit == 2);
+  CHECK(inlay_command({"completion", "words", "gemm", "scales"}).out == "yes\nno\n");
+  CHECK(inlay_command({"completion", "words", "gemm", "m"}).out.empty()); // 1 to 16777216
+  CHECK(inlay_command({"completion", "words", "gmm"}).out.empty());
+  const auto misspelt = inlay_command({"validate", "softmx"});
+  CHECK(misspelt.exit == 2);
+  CHECK(says(misspelt.err, "did you mean softmax?"));
+  CHECK(
+      says(inlay_command({"validate", "nothing_like_it.hsaco"}).err, "cannot read 'nothing_like_it.hsaco'"));
   const auto page = inlay_command({"man", "exec"}).out;
   CHECK(says(page, ".TH INLAY\\-exec 1"));
   CHECK(says(page, "\\fB\\-\\-stress\\fR"));

@@ -2,6 +2,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>
+#include <inlay/algebra/nearest.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 
@@ -245,9 +246,12 @@ Question question(const std::string& op, const FuzzInput& input) {
     }
   }
   std::string names;
-  for (const Signature& s : signatures) names += std::string(names.empty() ? "" : " ") + s.op;
-  throw std::invalid_argument(
-      "fuzz: '" + op + "' is no operation that can be fuzzed against another program\n  hint   " + names);
+  std::vector<std::string> known;
+  for (const Signature& s : signatures)
+    known.emplace_back(s.op), names += (names.empty() ? "" : " ") + known.back();
+  throw std::invalid_argument("fuzz: '" + op +
+                              "' is no operation that can be fuzzed against another program\n  hint   " +
+                              did_you_mean(op, known) + names);
 }
 
 Question parse_question(const std::string& line) {

@@ -373,7 +373,9 @@ PYBIND11_MODULE(_inlay, m) {
       .def("__len__", &Layout::rank)
       .def("__getitem__",
            [](const Layout& l, std::size_t i) {
-             if (i >= l.rank()) throw py::index_error(); // how Python's loops find the end
+             if (i >= l.rank()) // also how Python's loops find the end
+               throw py::index_error("mode " + std::to_string(i) + " of " + to_string(l) + ", which has " +
+                                     std::to_string(l.rank()) + "; an offset is layout(index)");
              return l.mode(i);
            })
       .def("__call__", &at<Layout>, "The value at an index or a coordinate: L(5), L((1,0), 2).")

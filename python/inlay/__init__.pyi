@@ -353,7 +353,7 @@ def zipped_divide(layout: Any, tiler: Any, /) -> Any:
 def zipped_product(layout: Any, tiler: Any, /) -> Any:
     """zipped_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
 def buffers(name: Any, /, **options: Any) -> Any:
-    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, and `output`.
+    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, `input` and `output`; some are both.
 
     >>> [b["name"] for b in inlay.buffers("moe_combine", m=4, n=64, dtype="bf16")]"""
 def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any:

@@ -46,7 +46,7 @@ def _log(name, words, why):
 
 
 def buffers(name, /, **options):
-    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, and `output`.
+    """The buffers of a prebuilt kernel for these options, in order: dicts of `name`, `type` of its elements, `bytes`, `input` and `output`; some are both.
 
         >>> [b["name"] for b in inlay.buffers("moe_combine", m=4, n=64, dtype="bf16")]
     """
@@ -54,7 +54,7 @@ def buffers(name, /, **options):
         words = _chosen(name, tuple(kernel_flags(options).items()))
         about = _arguments(name, tuple(words.items()))
         asked = _asked(name, words, about)
-        return [{"name": b.lower(), "type": about[b.lower()]["type"], "bytes": size, "output": output}
+        return [{"name": b.lower(), "type": about[b.lower()]["type"], "bytes": size, "input": _read(asked, about, b.lower()), "output": output}
                 for b, size, output in _inlay.kernel_buffers(name, words) if b.lower() in asked]
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
@@ -135,15 +135,19 @@ def _asked(name, words, about):
     return {b.lower(): output for b, _, output in _inlay.kernel_buffers(name, words) if output or not about.get(b.lower(), {}).get("output")}
 
 
+def _read(asked, about, buffer):
+    """Whether the kernel reads what a buffer holds before the launch, or keeps some of it."""
+    return not asked[buffer] or about.get(buffer, {}).get("before") == "data"
+
+
 def _complete(name, inputs, about, asked):
     """Errors: CommandError for a buffer that is none, and for one that is read and not given."""
     known = ", ".join(asked)
     for n in inputs:
         if n not in asked:
             raise CommandError(f"{name} has no buffer '{n}'\n  hint   {known}")
-    for n, output in asked.items():
-        read = not output or about.get(n, {}).get("before") == "data"
-        if read and n not in inputs:
+    for n in asked:
+        if _read(asked, about, n) and n not in inputs:
             raise CommandError(f"{name}: input '{n}' is missing\n  hint   inputs and outputs are {known}")
 
 
@@ -451,7 +455,8 @@ def gemm_shapes(a, b, options=None, c=None, beta=1.0, scale_a=None, scale_b=None
     given = {"c": c, "scale_a": scale_a, "scale_b": scale_b}
     _arrays("gemm", a=a, b=b, **{n: x for n, x in given.items() if x is not None})
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
-        raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
+        raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type" +
+                         ("\n  hint   a.reshape(-1, a.shape[-1])" if len(a.shape) > 2 and len(b.shape) == 2 else ""))
     dtype, _ = _factor(a)
     if (scale_a is None) != (scale_b is None) or dtype == "fp4" and scale_a is None:
         raise ValueError(f"gemm: scale_{'a' if scale_a is None else 'b'} is missing: " +

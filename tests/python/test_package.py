@@ -445,6 +445,16 @@ class Kernels(unittest.TestCase):
             inlay.gemm(self.array(4, 8), self.array(4, 8))
         with self.assertRaises(TypeError):
             inlay.gemm(self.array(8, 8).astype(int), self.array(8, 8).astype(int))
+        with self.assertRaisesRegex(ValueError, r"hint   a.reshape\(-1, a.shape\[-1\]\)"):
+            inlay.gemm(self.array(2, 4, 8), self.array(8, 8))
+
+    def test_a_mode_that_is_not_there(self):
+        layout = inlay.Layout("(4,8):(8,1)")
+        self.assertEqual([str(mode) for mode in layout], ["4:8", "8:1"])
+        with self.assertRaisesRegex(IndexError, r"mode 3 of \(4,8\):\(8,1\), which has 2"):
+            layout[3]
+        with self.assertRaisesRegex(inlay.CommandError, "did you mean coalesce"):
+            inlay.fuzz(str, "coalese")
 
     def test_softmax_and_rms_norm(self):
         for shape, dtype in (((3, 256), numpy.float16), ((2, 2, 100), numpy.float32), ((1, 7), numpy.float32), ((2, 5000), numpy.float16)):
@@ -498,6 +508,7 @@ class Kernels(unittest.TestCase):
         self.assertTrue((y.reshape(4, 128) == inlay.softmax(x)).all())
 
     def test_kernels_by_name(self):
+        self.assertEqual([(b["input"], b["output"]) for b in inlay.buffers("scatter_rows")], [(True, True), (True, False), (True, False)])
         self.assertEqual([(b["name"], b["type"], b["bytes"], b["output"]) for b in inlay.buffers("gather_rows", tokens=3, n=64, rows=5, dtype="f32")],
                          [("y", "f32", 768, True), ("x", "f32", 1280, False), ("ids", "i32", 12, False)])
         x, ids = self.array(5, 64, dtype=numpy.float32), numpy.array([4, 0, 9], numpy.int32)

@@ -3,6 +3,7 @@
 #include "build_manifest.h"
 #include "built.h"
 #include "exec_arguments.h"
+#include "hipblaslt_file.h"
 #include "kernel_options.h"
 #include "orders.h"
 #include "resources.h"
@@ -72,10 +73,27 @@ void dump_levels(const kernels::Artifact& artifact, const fs::path& directory) {
                         {"05-assembly.s", artifact.assembly}});
 }
 
+/// The numbers of `64x32x128`, of an option as it was chosen, or as it is without sizes.
+std::vector<int> numbers_of(const kernels::Kernel& kernel, const Chosen& form, const std::string& option) {
+  const kernels::Flags flags = kernels::with(kernel.renamed(form.flags), form.choice);
+  std::string text = flags.contains(option) ? flags.at(option) : "auto";
+  for (const kernels::FlagHelp& f : kernel.flags())
+    if (f.name == option && text == "auto") text = f.unchosen.empty() ? f.range : f.unchosen;
+  std::vector<int> out;
+  for (std::size_t at = 0; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;) {
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
+    out.push_back(std::stoi(text.substr(at, end - at)));
+    at = end + (end < text.size() && text[end] == 'x' ? 1 : 0);
+    if (end < text.size() && text[end] != 'x') break;
+  }
+  return out;
+}
+
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, const std::string& dump, bool program, bool slots,
-                  const std::string& svg, const kernels::BuildOptions& options, const AutoOptions& automatic,
-                  const ValidateOptions& validate, const FormsOptions& forms, bool json) {
+                  const std::string& directory, const std::string& dump, const std::string& hipblaslt,
+                  bool program, bool slots, const std::string& svg, const kernels::BuildOptions& options,
+                  const AutoOptions& automatic, const ValidateOptions& validate, const FormsOptions& forms,
+                  bool json) {
   if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
   if (!forms.ranges.empty()) {
@@ -89,6 +107,11 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   if (forms.set()) refuse("build: --forms, --most and --points belong to --for", "--for m=1..4096");
   // For sizes that are named a form of the kernel is chosen; without them it is one that is sound for all.
   Chosen form{read_flags(rest), {}};
+  if (!hipblaslt.empty()) {
+    if (name != "gemm")
+      refuse("build: --hipblaslt is of the kernel gemm", "inlay build gemm --hipblaslt " + hipblaslt);
+    form.flags.merge(hipblaslt_flags()); // what is given stays
+  }
   if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
   const kernels::Artifact artifact = kernels::build(*kernel, form.flags, form.choice, options);
   if (!dump.empty()) dump_levels(artifact, dump);
@@ -105,6 +128,11 @@ int build_command(Session& session, const std::string& name, const std::vector<s
     return Exit::yes;
   }
   if (program) return show_program(session, artifact, json);
+  if (!hipblaslt.empty()) {
+    const auto [file, text] =
+        hipblaslt_file(artifact, numbers_of(*kernel, form, "tile"), numbers_of(*kernel, form, "waves"));
+    write_all(hipblaslt, {{file + ".s", text}});
+  }
   const Validated validated = validate_built(session, artifact, validate);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
@@ -176,6 +204,11 @@ void add_build(CLI::App& app, Session& session) {
       "--dump", *dump,
       "Also every level as a file in this directory: 00-program, 01-graph, 02-schedule, 03-code, "
       "04-ir, 05-assembly; `diff -r` compares two of them");
+  auto hipblaslt = std::make_shared<std::string>();
+  command->add_option(
+      "--hipblaslt", *hipblaslt,
+      "Of gemm: also the assembly of a custom kernel of hipBLASLt in this directory, with that "
+      "library's arguments and their description");
   auto program = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   command->add_flag("--program", *program,
                     "Print the program, its instructions and the claims that each operation gives");
@@ -195,8 +228,8 @@ void add_build(CLI::App& app, Session& session) {
   add_forms_options(*command, *forms);
   command->allow_extras();
   command->callback([=, &session] {
-    session.exit = build_command(session, *name, command->remaining(), *directory, *dump, *program, *slots,
-                                 *svg, *options, *automatic, *validate, *forms, *json);
+    session.exit = build_command(session, *name, command->remaining(), *directory, *dump, *hipblaslt,
+                                 *program, *slots, *svg, *options, *automatic, *validate, *forms, *json);
   });
 }
 

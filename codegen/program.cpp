@@ -4,6 +4,7 @@
 
 #include "lane_exchange.h"
 #include "lds_place.h"
+#include "words.h"
 #include <inlay/machine/target.h>
 
 #include <inlay/algebra/error.h>
@@ -50,7 +51,11 @@ void check_name(const std::string& what, const std::string& name) {
   bool good = !name.empty() && letter(name[0]);
   for (const char c : name) good = good && (letter(c) || (c >= '0' && c <= '9') || c == '_');
   if (good && name != "min" && name != "max" && name != "select") return;
-  throw CodegenError(what + ": '" + name + "' is no name", good ? "it is a function of formulas" : "",
+  const bool ours = !name.empty() && name[0] == '_';
+  throw CodegenError(what + ": '" + name + "' is no name",
+                     good   ? "the word is reserved: min, max and select are functions of formulas"
+                     : ours ? "names that begin with _ are the library's"
+                            : "",
                      good ? name + "_ or another name" : "letters, digits and _, a letter first");
 }
 } // namespace
@@ -195,10 +200,11 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
         "line   " + std::to_string(where.line()), "a table of this device's own");
   for (const AtomId atom : inlay::symbols(at))
     if (std::find(trips_.begin(), trips_.end(), atom) != trips_.end())
-      throw CodegenError("uniform: " + to_string(at) +
+      throw CodegenError("uniform: " + Words(*this)(to_string(at)) +
                              " moves with a loop, and a number of the workgroup is read once",
                          "table  " + table.name + ", line " + std::to_string(where.line()),
-                         "in the loop k.load(k.tile(" + table.name + ", {1}, {" + to_string(at) +
+                         "in the loop k.load(k.tile(" + table.name + ", {1}, {" +
+                             Words(*this)(to_string(at)) +
                              "}), tv without its axes, 1), and a view through what that gives");
   const Sym symbol =
       // The low line: "_t0" and "_at0" are a loop's and a position's, whatever a table is called.
@@ -771,7 +777,7 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   if (!(Sym(whole) * floor_div(begin, Sym(whole)) == begin))
     refuse("a tile begins with a page, or with a part of one as long as itself: a multiple of " +
                std::to_string(whole),
-           "at " + to_string(begin), "k.tile, which counts whole tiles");
+           "at " + Words(*this)(to_string(begin)), "k.tile, which counts whole tiles");
 
   tv = by_page_and_slot(tv, *positions, slots);
   Layout of_pages = tv; // which pages a work-item's positions are in
@@ -1402,7 +1408,8 @@ std::pair<int, int> Program::counters(const std::string& what, const std::string
     refuse("workgroups have shares of tiles, and no grid axis counts these", "parts that are added");
   const auto of =
       std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
-  if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");
+  if (of == grid_.end())
+    refuse("no grid axis counts " + Words(*this)(to_string(number)), "what k.workgroups gave");
   const int along = of->axis;
   std::vector<Sym> groups;
   for (const GridAxis& g : grid_)
@@ -1484,8 +1491,9 @@ void Program::meet(const std::string& name, Where where) {
 void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise,
                       Where where) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
-    throw CodegenError("if_less: " + why,
-                       to_string(a) + " < " + to_string(b) + ", line " + std::to_string(where.line()), hint);
+    throw CodegenError(
+        "if_less: " + why,
+        Words(*this)(to_string(a) + " < " + to_string(b)) + ", line " + std::to_string(where.line()), hint);
   };
   if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one after the other");
   if (!role_.all()) refuse("a branch inside of a role is not generated", "the roles inside of the branch");
@@ -1495,7 +1503,7 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
       if (std::none_of(sizes_.begin(), sizes_.end(), is) && std::none_of(grid_.begin(), grid_.end(), is) &&
           std::none_of(uniforms_.begin(), uniforms_.end(), is) &&
           std::none_of(tickets_.begin(), tickets_.end(), is))
-        refuse("a workgroup has no " + symbols_->atom(atom).name,
+        refuse("a workgroup has no " + Words(*this)(symbols_->atom(atom).name),
                "sizes, numbers of workgroups, uniforms and tickets decide");
     }
   IfOp op{{a, b}, {}, {}};

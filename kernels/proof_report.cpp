@@ -10,10 +10,10 @@ namespace inlay::kernels {
 ObligationError::ObligationError(const std::string& kernel, const std::string& claim,
                                  const std::string& subject, const std::string& counterexample,
                                  const std::source_location& where)
-    : std::invalid_argument(fmt::format("{}: a claim is not proved\n  claim  {}\n  about  {}\n  "
-                                        "where  {}\n  spec   {}:{}",
-                                        kernel, claim, subject, counterexample, where.file_name(),
-                                        where.line())) {}
+    : std::invalid_argument(
+          fmt::format("{}: a claim is not proved\n  claim  {}\n{}  where  {}\n  spec   {}:{}", kernel, claim,
+                      subject.empty() ? "" : "  about  " + subject + "\n", counterexample, where.file_name(),
+                      where.line())) {}
 
 void ProofReport::require_enumerated(const std::string& claim, const std::string& subject, bool holds,
                                      const std::string& counterexample, int op,

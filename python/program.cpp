@@ -589,7 +589,15 @@ void add_program(py::module_& m) {
            }),
            "workers"_a, "extent"_a, "tile"_a,
            "A part of a tile's sum over an extent (stream-K): trips (begin, count).")
-      .def("persistent", located(+[](const Owner& k, int workers) { to(k).persistent(workers); }),
+      .def("persistent", located(+[](const Owner& k, const py::int_& workers) {
+             int past = 0; // what no integer of C++ holds
+             const long n = PyLong_AsLongAndOverflow(workers.ptr(), &past);
+             if (past != 0 || n < INT32_MIN || n > INT32_MAX)
+               throw codegen::CodegenError("persistent: no device has so many workgroups",
+                                           "number " + std::string(py::str(py::handle(workers))),
+                                           "1 to 65536, as many as the device runs at a time");
+             to(k).persistent(static_cast<int>(n));
+           }),
            "workers"_a,
            "That many workgroups walk over all tiles of the grid, and run the program once for each of "
            "theirs.")

@@ -1,6 +1,8 @@
 // The interpreter of provenance.h: its claims, and what is known about sizes. Begin at `run`.
 #include "interpreter.h"
 
+#include "../words.h"
+
 #include <inlay/algebra/error.h>
 
 #include <numeric>
@@ -27,8 +29,10 @@ Derivation Interpreter::run() {
 }
 
 void Interpreter::fail(const Refuted& r) {
-  DerivedClaim c{r.claim, r.subject,       "provenance", at_ ? at_->op : -1, at_ ? at_->where : p_.where(),
-                 false,   r.counterexample};
+  const Words words(p_, world_, relation_);
+  DerivedClaim c{
+      words(r.claim), words(r.subject),       "provenance", at_ ? at_->op : -1, at_ ? at_->where : p_.where(),
+      false,          words(r.counterexample)};
   out_.claims.push_back(std::move(c));
 }
 

@@ -4,12 +4,19 @@
 #include <inlay/codegen/schedule.h>
 
 #include <catch2/catch.hpp>
+#include <regex>
 
 namespace adversary {
 
 std::optional<SymLayout> place_of(Program& k, const std::string& text) {
   if (text.empty()) return {};
   return parse_sym_layout(k.symbols(), text);
+}
+
+// Symbols of the library begin with a low line, and what users name does not.
+bool names_internals(const std::string& message) {
+  static const std::regex symbol("(^|[^A-Za-z0-9_])_[a-z]");
+  return std::regex_search(message, symbol);
 }
 
 void attack(const std::vector<Attack>& attacks) {
@@ -32,6 +39,7 @@ void attack(const std::vector<Attack>& attacks) {
     } catch (const std::exception& e) { // by the program itself, or for want of an instruction
       refused = e.what(), shown = "there is no code";
     }
+    CHECK_FALSE(names_internals(refused));
     if (a.because.empty()) {
       CHECK(refused == "");
       CHECK(shown == "");

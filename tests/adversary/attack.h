@@ -34,6 +34,9 @@ struct Attack {
 /// Tries each of them, and says how many there were.
 void attack(const std::vector<Attack>& attacks);
 
+/// Whether a message has a symbol that no user wrote.
+[[nodiscard]] bool names_internals(const std::string& message);
+
 /// A place as text in the sizes that were declared; none for an empty one.
 [[nodiscard]] std::optional<SymLayout> place_of(Program& k, const std::string& text);
 

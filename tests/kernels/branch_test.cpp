@@ -195,5 +195,5 @@ TEST_CASE("branches: refused where they cannot be") {
                     Contains("a branch inside a loop is not generated"));
   Program other("refused", Target::named("gfx942"), 64);
   CHECK_THROWS_WITH(other.if_less(other.position(0), other.size("n"), [] {}),
-                    Contains("a workgroup has no _at0"));
+                    Contains("a workgroup has no position(0)"));
 }

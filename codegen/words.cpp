@@ -95,15 +95,13 @@ std::pair<Sym, Sym> apart(Sym s, AtomId z) {
 
 } // namespace
 
-Words::Words(const Program& program, List world, List path) : p_(program) {
+Words::Words(const Program& program, List world) : p_(program) {
   SymContext& context = program.symbols();
   const auto text = [](const Tensor& t, Sym at) { return t.name + "[" + to_string(at) + "]"; };
   for (const Uniform& u : program.uniforms())
     read_.emplace(to_string(u.symbol), text(program.tensor(u.tensor), u.at));
   for (const Entry& v : program.values())
     read_.emplace(to_string(v.symbol), text(program.tensor(v.tensor), v.at));
-  for (const auto& [atom, value] : path)
-    if (internal(context.atom(atom).name)) path_.emplace_back(atom, value);
   each_op(program.body(), [&](const Op& op) { loops_ += std::holds_alternative<LoopOp>(op.what) ? 1 : 0; });
   const auto known = [&](AtomId a) {
     return read_.contains(context.atom(a).name) ||
@@ -164,10 +162,8 @@ Sym Words::written(Sym s) const {
       if (operands != atom.operands) inner.emplace_back(f.atom, context.operation(atom.kind, operands));
     }
   s = substitute(s, inner);
-  for (int i = 0; i < 3; ++i) { // what one is said by, another one says
+  for (int i = 0; i < 3; ++i) // what one is said by, another one says
     for (const Solved& by : solved_) s = solve(s, by);
-    s = substitute(s, path_);
-  }
   return s;
 }
 

@@ -20,8 +20,8 @@ namespace inlay::codegen {
 class Words {
 public:
   using List = std::span<const std::pair<AtomId, Sym>>;
-  /// `world`: what sizes and ends of loops are; `path`: what else is known here.
-  explicit Words(const Program& program, List world = {}, List path = {});
+  /// `world`: what sizes and ends of loops are.
+  explicit Words(const Program& program, List world = {});
 
   [[nodiscard]] std::string operator()(const std::string& text) const;
 
@@ -39,7 +39,6 @@ private:
 
   const Program& p_;
   std::vector<Solved> solved_;
-  std::vector<std::pair<AtomId, Sym>> path_;
   int loops_ = 0;
   std::map<std::string, std::string> read_; ///< uniforms and values, by the entry that they are
 };

@@ -29,7 +29,7 @@ Derivation Interpreter::run() {
 }
 
 void Interpreter::fail(const Refuted& r) {
-  const Words words(p_, world_, relation_);
+  const Words words(p_, world_);
   DerivedClaim c{
       words(r.claim), words(r.subject),       "provenance", at_ ? at_->op : -1, at_ ? at_->where : p_.where(),
       false,          words(r.counterexample)};

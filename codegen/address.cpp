@@ -138,6 +138,35 @@ bool counts_to_least(SymContext& context, Sym s) {
 }
 } // namespace
 
+namespace {
+// Whether a tile may begin behind the end of its axis: then no number of records is left, and its coordinates are compared in registers. Of
+// tiles that a grid axis counts those of its own length begin inside, and others need not: `64*wg` of n, `64*wg + 64`, `64*wg` where
+// the grid counts another size. `or_at_it`: at the end is behind it. In a program with branches it is for these to say.
+bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it = false) {
+  const auto size_of = [&](Sym s) {
+    return std::find_if(program.sizes().begin(), program.sizes().end(),
+                        [&](const Size& z) { return z.symbol == s; });
+  };
+  const auto size = size_of(extent);
+  if (size == program.sizes().end()) return false;
+  for (const GridAxis& g : program.grid()) {
+    const std::pair<AtomId, Sym> first[] = {{*g.symbol.as_atom(), Sym(0)}},
+                                 second[] = {{*g.symbol.as_atom(), Sym(1)}};
+    const auto at = substitute(begin, first).constant(), next = substitute(begin, second).constant();
+    if (!at || !next || !(begin == Sym(*at) + Sym(*next - *at) * g.symbol) || begin == Sym(*at)) continue;
+    bool branches = false;
+    each_op(program.body(),
+            [&](const Op& op) { branches = branches || std::holds_alternative<IfOp>(op.what); });
+    if (branches) return false;
+    if (g.extent == extent)
+      return *next - *at > Int(g.tile) ||
+             *at + Int(or_at_it ? 1 : 0) > Int(std::gcd(size->facts.multiple, std::int64_t{g.tile}));
+    return size_of(g.extent) != program.sizes().end() && le(g.extent, extent) != Truth::yes;
+  }
+  return false;
+}
+} // namespace
+
 bool is_far(const Program& program, const Access& access) {
   const Tensor& t = program.tensor(access.tensor);
   if (t.space != Space::global || t.output) return false;
@@ -206,7 +235,12 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       break;
     }
     if (access.masked[outer] && !uniform_of(program, access.origin[outer])) {
-      if (step[outer] == Sym(0) && !moves) out.descriptor_axis = static_cast<int>(outer);
+      bool shorter = false; // see below
+      for (std::size_t n = before + 1; n < axes; ++n)
+        shorter = shorter || (!tensor.output && !(base[order[n]] == Sym(0)) && access.extents[order[n]] > 1);
+      if (step[outer] == Sym(0) && !moves &&
+          !may_begin_past(program, base[outer], tensor.shape[outer], shorter))
+        out.descriptor_axis = static_cast<int>(outer);
       break;
     }
     moves = moves || !step[outer].is_constant();
@@ -223,12 +257,16 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     out.descriptor_axis = static_cast<int>(outer);
     before = 0;
   }
-  // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always.
+  // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always; its
+  // end may lie before the tile where that begins behind it.
+  bool behind = false;
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    behind = behind || may_begin_past(program, base[axis], tensor.shape[axis]);
   if (const std::size_t outer = order[0];
       !out.far && !window && axes > 1 && !tensor.output && access.rows.empty() &&
       out.descriptor_axis != static_cast<int>(outer) && access.extents[outer] == 1 && !access.masked[outer] &&
       base[outer] == Sym(0) && !(step[outer] == Sym(0)) &&
-      std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
+      std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; }) && !behind) {
     out.ends_with_tensor = true;
     out.descriptor_axis = -1;
   }

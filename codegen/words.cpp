@@ -141,9 +141,11 @@ Sym Words::solve(Sym s, const Solved& by) const {
     replace.emplace_back(by.symbol, floor_div(by.value, Sym(by.unit)));
   } else {
     const auto [of_next, others] = apart(rest, by.next);
-    if (times && of_next == *times * Sym(by.step)) s = others + *times * by.value;
-    replace.emplace_back(by.symbol,
-                         floor_div(floor_mod(from_least, Sym(by.step)), Sym(by.unit)) + Sym(by.least));
+    const Sym part = floor_mod(from_least, Sym(by.step)); // of a step
+    if (times)
+      s = of_next == *times * Sym(by.step) ? others + *times * by.value
+                                           : rest + *times * (part + Sym(by.unit * by.least));
+    replace.emplace_back(by.symbol, floor_div(part, Sym(by.unit)) + Sym(by.least));
     replace.emplace_back(by.next, floor_div(from_least, Sym(by.step)));
   }
   return substitute(s, replace);

@@ -378,7 +378,13 @@ private:
   // what a place holds: the next trip knows something else.
   bool same_bound(Sym index, Sym bound, const Fact& f) const;
   void want(std::vector<Fact>& facts, const Fact& f) const;
-  Term pointwise(Expr map, const std::vector<Term>& terms);
+  Term pointwise(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
+  // Whether a bound is of elements further along than all that is stored along its axis: the stores' masks do not say that it holds.
+  bool looks_further(const Fact& f);
+  // Whether the map looks at operands that have a fact only where its index is below the bound.
+  bool looks_inside(Expr map, const std::vector<Term>& terms, const Fact& f);
+  // The map with its conditions written as the operands' facts are that say the same.
+  Expr with_bounds_of(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
   // The normal form, which asks for what the expression asks for.
   Expr normal_of(Expr e);
   // The normal form; what of it is lost goes to `asked`.

@@ -74,10 +74,10 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     for (const int t : thread)
       for (const auto& e : i.position) c.push_back(t + e[axis]);
     const int column = columns_.intern(std::move(c));
-    auto at = std::find(columns.begin(), columns.end(), column);
-    if (at == columns.end()) at = columns.insert(columns.end(), column);
     const Sym symbol =
         context_.symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt});
+    auto at = std::find(columns.begin(), columns.end(), column);
+    if (at == columns.end()) at = columns.insert(columns.end(), column);
     positions.emplace_back(*symbol.as_atom(), dollar(static_cast<std::size_t>(at - columns.begin())));
   }
   Expr map = replaced_(replaced_(world(i.map), positions), trips());
@@ -118,7 +118,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
           std::vector<int> same = columns;
           rename(t, same); // completing may have dropped columns
         }
-      out = pointwise(map, terms);
+      out = pointwise(map, terms, columns);
     }
   }
   out.columns = std::move(columns);
@@ -149,8 +149,65 @@ void Interpreter::want(std::vector<Fact>& facts, const Fact& f) const {
   }
 }
 
-Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
+bool Interpreter::looks_further(const Fact& f) {
+  std::vector<std::pair<AtomId, Sym>> first; // of the tile
+  for (const Sym& c : dollars_) first.emplace_back(*c.as_atom(), Sym(0));
+  const Sym index = replaced_(relate(f.index), first), bound = relate(f.bound);
+  bool some = false;
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) {
+        if (i.kind != InstKind::store) continue;
+        const Tensor& t = p_.tensor(i.access.tensor);
+        for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+          if (!(relate(world(t.shape[axis])) == bound)) continue;
+          const auto more = (index - relate(world(i.access.origin[axis]))).constant();
+          if (!more || *more <= Int(0)) return false;
+          some = true;
+        }
+      }
+  return some;
+}
+
+Expr Interpreter::with_bounds_of(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns) {
+  std::vector<std::pair<AtomId, Sym>> constants; // a load says of a column with one number what that is
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (const auto [low, high] = columns_.range(columns[c]); low == high)
+      constants.emplace_back(*dollar(c).as_atom(), Sym(low));
+  if (constants.empty()) return map;
+  return x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::inside) return std::nullopt;
+    for (const Term& t : terms)
+      for (const Fact& f : t.facts)
+        if (same_bound(replaced_(n.index[0], constants), replaced_(n.index[1], constants),
+                       {replaced_(f.index, constants), replaced_(f.bound, constants), f.fill})) {
+          ExprNode same = n;
+          same.index = {f.index, f.bound};
+          return x_.make(std::move(same));
+        }
+    return std::nullopt;
+  });
+}
+
+bool Interpreter::looks_inside(Expr map, const std::vector<Term>& terms, const Fact& f) {
+  const auto has = [&](const Term& t) {
+    return std::any_of(t.facts.begin(), t.facts.end(),
+                       [&](const Fact& g) { return same_bound(g.index, g.bound, f); });
+  };
+  std::set<int> seen;
+  const auto visit = [&](auto&& self, int id) -> bool {
+    if (!seen.insert(id).second) return true;
+    const ExprNode n = x_.node(id);
+    if (n.fn == Fn::inside && same_bound(n.index[0], n.index[1], f)) return true;
+    if (n.fn == Fn::parameter) return !has(terms[static_cast<std::size_t>(n.tensor)]);
+    return std::all_of(n.args.begin(), n.args.end(), [&](int a) { return self(self, a); });
+  };
+  return visit(visit, map.id);
+}
+
+Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns) {
   Term out;
+  map = with_bounds_of(map, terms, columns);
   std::vector<Fact> facts;
   for (const Term& t : terms)
     for (const Fact& f : t.facts) want(facts, f);
@@ -166,6 +223,8 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
       operand.push_back(has != t.facts.end() ? has->fill : constant_or_anything(t));
     }
     f.fill = outside(map, operand, f);
+    // Nothing says what that is. Where what is stored looks further than its own place, the condition belongs to the value.
+    f.condition = f.condition || (std::isnan(f.fill) && looks_further(f) && looks_inside(map, terms, f));
   }
   std::vector<Expr> values;
   for (const Term& t : terms) values.push_back(t.expr);
@@ -509,7 +568,7 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
   std::vector<Term> others = terms;
   others[0] = Term{};
   others[0].expr = x_.constant(0);
-  Term next = pointwise(*rest, others);
+  Term next = pointwise(*rest, others, columns);
   const auto both = [&](const Term& sum, const Term& now) {
     Term out = join(sum, now);
     for (const Fact& f : now.facts) want(out.facts, f);

@@ -130,6 +130,13 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
+  // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
+  for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {
+    if (i.access.gathered(axis) || !i.access.masked[axis]) continue;
+    const Fact inside{settle_sym(coordinate[axis]), settle_sym(world(shape[axis])), anything};
+    expected = x_.normal(strip_inside(expected, {inside}));
+    got = x_.normal(strip_inside(got, {inside}));
+  }
   // Where the value is known to be x from n on, and the specification comes to x there, too (`i < n ? f : x`, and 2 (i < n ? f : 0)):
   // what is left to show is what it says of the others.
   std::vector<Fact> told;

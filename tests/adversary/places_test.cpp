@@ -95,8 +95,8 @@ TEST_CASE("adversary: tiles that begin inside of a block") {
                      unblocked({block, block / 2, 1, store}), sizes});
       // Whole blocks are counted as they are.
       all.push_back({where + ", whole", "", unblocked({block, block, 1, store}), sizes});
-      all.push_back({where + ", two at a time of an odd number", "begin inside it",
-                     unblocked({block, block, 2, store}), sizes});
+      all.push_back(
+          {where + ", two at a time of an odd number", "", unblocked({block, block, 2, store}), sizes});
       all.push_back({where + ", two in a tile", "", unblocked({block, 2 * block, 1, store}), sizes});
     }
   attack(all);
@@ -215,7 +215,7 @@ const std::string not_there = "its specification names elements that are not the
 
 TEST_CASE("adversary: tiles that begin outside") {
   // y(i, j) = x(i + rows, j + 64 tiles) - x(i, j), where there is such an element, else x(i, j).
-  const auto shifted = [](int rows, int tiles, bool guarded) {
+  const auto shifted = [](int rows, int tiles, bool guarded, bool beside = false) {
     return [=] {
       Program k("shifted", target(), 64);
       const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
@@ -225,7 +225,8 @@ TEST_CASE("adversary: tiles that begin outside") {
       };
       k.computes(y, [&](const auto& i) {
         const Sym row = i[0] + rows, column = i[1] + 64 * tiles;
-        return there(k(x, {row, column}), row, column) - k(x, {i[0], i[1]});
+        const Expr far = there(k(x, {row, column}), row, column) - k(x, {i[0], i[1]});
+        return beside ? far + k(x, {row, column}) : far;
       });
       const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, m, 1);
       const Layout tv = rows_tv(1, 64, 1, 64);
@@ -233,7 +234,9 @@ TEST_CASE("adversary: tiles that begin outside") {
                      other = k.load(k.tile(x, {1, 64}, {r + rows, c + tiles}), tv, 1);
       k.store(k.map({other, here},
                     [&](const auto& v) {
-                      return there(v[0], r + rows + k.position(0), 64 * (c + tiles) + k.position(1)) - v[1];
+                      const Expr far =
+                          there(v[0], r + rows + k.position(0), 64 * (c + tiles) + k.position(1)) - v[1];
+                      return beside ? far + v[0] : far;
                     }),
               k.tile(y, {1, 64}, {r, c}), 1);
       return k;
@@ -255,19 +258,20 @@ TEST_CASE("adversary: tiles that begin outside") {
                    sizes,
                    {},
                    not_there});
-    all.push_back({"a tile after" + how,
-                   "axis 1 may start past n",
-                   shifted(0, 1, guarded),
-                   sizes,
-                   {},
-                   guarded ? "" : not_there});
-    all.push_back({"a row after" + how,
-                   "axis 0 may start past m",
-                   shifted(1, 0, guarded),
-                   sizes,
-                   {},
-                   guarded ? "" : not_there});
+    for (const auto& [rows, tiles] : {std::pair(0, 1), {1, 0}, {1, 1}, {3, 2}})
+      all.push_back({std::to_string(rows) + " rows and " + std::to_string(tiles) + " tiles after" + how,
+                     guarded ? "" : "it holds something else, and that is stored",
+                     shifted(rows, tiles, guarded),
+                     sizes,
+                     {},
+                     guarded ? "" : not_there});
   }
+  all.push_back({"a tile after, looked at beside that too",
+                 "y is what the specification says",
+                 shifted(0, 1, true, true),
+                 sizes,
+                 {},
+                 not_there});
   attack(all);
 }
 
@@ -305,7 +309,12 @@ TEST_CASE("adversary: bases with a sign") {
        sizes,
        {},
        not_there},
-      {"2i", "axis 0 may start past m", rows([](Sym i, Sym) { return Sym(2) * i; }), sizes, {}, not_there},
+      {"2i",
+       "it holds something else, and that is stored",
+       rows([](Sym i, Sym) { return Sym(2) * i; }),
+       sizes,
+       {},
+       not_there},
       {"i + 1",
        "y is what the specification says",
        rows([](Sym i, Sym) { return i + 1; }),
@@ -566,6 +575,64 @@ std::function<Program()> share_of_sum(int tile, int trip, int up) {
   };
 }
 
+// y(i, j) = x(i + 16 up, j), and 0 behind the end of x: tiles of x begin as far behind it as they like.
+struct Beyond {
+  Element element = Element::f32;
+  int vector = 1, multiple = 1;
+  int up = 0;        ///< tiles that x's is after y's
+  bool rows = false; ///< of two axes
+  bool other = true; ///< x has another size than y
+  int said = 0;      ///< the specification's distance is so much more
+};
+std::function<Program()> beyond(Beyond how) {
+  return [how] {
+    Program k("beyond", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 20, .multiple = how.multiple}),
+              p = how.other ? k.size("p", {.most = 1 << 20, .multiple = how.multiple}) : n;
+    const int tile = how.rows ? 16 : 256;
+    const auto shape = [&](Sym s) { return how.rows ? std::vector<Sym>{s, Sym(64)} : std::vector<Sym>{s}; };
+    const Tensor y = k.output("y", how.element, shape(n)), x = k.input("x", how.element, shape(p));
+    k.computes(y, [&](const auto& i) {
+      const Sym at = i[0] + Sym(tile * how.up + how.said);
+      return inside(at, p, how.rows ? k(x, {at, i[1]}) : k(x, {at}), 0);
+    });
+    const Sym w = k.workgroups(0, n, tile);
+    const auto part = [&](const Tensor& t, Sym at) {
+      return how.rows ? k.tile(t, {16, 64}, {at, 0}) : k.tile(t, {256}, {at});
+    };
+    const Layout tv = how.rows ? rows_tv(16, 64, how.vector, 64) : line_tv(256, how.vector, 64);
+    const Fragment of_x = k.load(part(x, w + how.up), tv, how.vector);
+    k.store(k.map(
+                {of_x},
+                [&](const auto& v) { return inside(Sym(tile) * (w + how.up) + k.position(0), p, v[0], 0); },
+                how.element),
+            part(y, w), how.vector);
+    return k;
+  };
+}
+
+// y(j) = sum over t of x(t, j + 128), and 0 behind its end: the loop is along the outer axis.
+std::function<Program()> columns_beyond(int distance) {
+  return [=] {
+    Program k("columns", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 12});
+    const Tensor y = k.output("y", Element::f32, {1, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) {
+      return inside(c[1] + 128, n, k.sum(m, [&](Sym t) { return k(x, {t, c[1] + 128}); }), 0);
+    });
+    const Sym b = k.workgroups(0, n, 64);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const Fragment acc = k.zeros(Element::f32, tv, {1, 64});
+    k.loop(m, 1, {.distance = distance, .ring = 1}, [&](Sym t) {
+      k.update(acc, {k.load(k.tile(x, {1, 64}, {t, b + 2}), tv, 1)},
+               [](const auto& a) { return a[0] + a[1]; });
+    });
+    const auto there = [&](const auto& a) { return inside(Sym(64) * b + 128 + k.position(1), n, a[0], 0); };
+    k.store(k.map({acc}, there), k.tile(y, {1, 64}, {0, b}), 1);
+    return k;
+  };
+}
+
 // y = x in tiles whose positions are in another order.
 std::function<Program()> reordered(const char* from, const char* to, bool rows) {
   return [=] {
@@ -589,20 +656,51 @@ std::function<Program()> reordered(const char* from, const char* to, bool rows) 
 
 TEST_CASE("adversary: a size that is cut into tiles twice") {
   const std::vector<Sizes> sizes = {{1}, {3}, {63}, {64}, {65}, {130}};
-  const std::string inside = "may start past";
+  const std::string other = "is what the specification says";
   attack({
       {"rows of 4", "", square({}), sizes},
       {"rows of 64", "", square({.rows = 64}), sizes},
       {"single rows", "", square({.rows = 1}), sizes},
       {"tiles of 32 by 128", "", square({.rows = 32, .columns = 128}), sizes},
-      {"tiles of 64 rows, of which the grid counts those of 16", inside, square({.rows = 64, .cut = 16}),
-       sizes},
-      {"the next tile's rows", inside, square({.rows = 16, .up = 1}), sizes},
-      {"rows of another size", inside, square({.rows = 16, .other = true}), {{64, 16}, {130, 65}}},
+      {"tiles of 64 rows, of which the grid counts those of 16",
+       "share out axis 0",
+       square({.rows = 64, .cut = 16}),
+       sizes,
+       {},
+       "all store the same"},
+      {"the next tile's rows", other, square({.rows = 16, .up = 1}), sizes},
+      {"rows of another size", other, square({.rows = 16, .other = true}), {{64, 16}, {130, 65}}},
       {"a loop over it", "", share_of_sum(64, 64, 0), sizes},
       {"a loop in longer tiles", "", share_of_sum(64, 128, 0), sizes},
       {"a loop in shorter tiles", "", share_of_sum(128, 64, 0), sizes},
-      {"a loop over it, and the next tile", inside, share_of_sum(64, 128, 1), sizes},
+      {"a loop over it, and the next tile", other, share_of_sum(64, 128, 1), sizes},
+  });
+}
+
+TEST_CASE("adversary: tiles that begin behind the end") {
+  const std::vector<Sizes> sizes = {{1, 1}, {700, 3}, {1000, 256}, {256, 257}, {5, 900}, {513, 512}},
+                           fours = {{4, 4}, {700, 8}, {1000, 256}, {260, 516}},
+                           one = {{1}, {255}, {256}, {257}, {513}, {1000}};
+  const std::string other = "is what the specification says";
+  attack({
+      {"a shorter x", "", beyond({}), sizes},
+      {"in vectors", "", beyond({.vector = 4, .multiple = 4}), fours},
+      {"in vectors of any length",
+       "wholly inside or wholly outside",
+       beyond({.vector = 4}),
+       sizes,
+       {},
+       "a descriptor would cut off each dword by itself"},
+      {"of halves", "", beyond({.element = Element::f16, .vector = 4, .multiple = 4}), fours},
+      {"of bytes", "", beyond({.element = Element::i8, .vector = 4, .multiple = 4}), fours},
+      {"rows", "", beyond({.vector = 4, .rows = true}), sizes},
+      {"three tiles on", "", beyond({.up = 3}), sizes},
+      {"the next tile of the same size", "", beyond({.up = 1, .other = false}), one},
+      {"rows of the next tile of the same size", "", beyond({.up = 1, .rows = true, .other = false}), one},
+      {"and one element more", other, beyond({.up = 1, .said = 1}), sizes},
+      {"rows, and one more", other, beyond({.rows = true, .said = 1}), sizes},
+      {"columns, in a loop over rows", "", columns_beyond(0), {{1, 1}, {1, 64}, {3, 130}, {5, 400}}},
+      {"columns, loaded ahead", "", columns_beyond(1), {{1, 1}, {1, 64}, {3, 130}, {5, 400}}},
   });
 }
 

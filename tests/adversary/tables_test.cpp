@@ -117,7 +117,7 @@ TEST_CASE("adversary: rows that a table names are stored once, by whoever has th
     add("half of a row", "workgroups share out axis 1 of y", {.halves = {0}});
     add("a half twice", once, {.halves = {0, 1, 0}});
     add("the next entry", registers ? says : "read inside ids", {.entry = 1});
-    add("the next row of x", "tiles of x begin inside it", {.of = 1});
+    add("the next row of x", "y is what the specification says", {.of = 1});
     add("another table", "the rows are those of others", {.other_table = true});
     add("half of the entries",
         registers ? "workgroups share out axis 0 of y" : "workgroups share out axis 0 of y",

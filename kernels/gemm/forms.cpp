@@ -233,7 +233,8 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
       }
     }
   // Rows of C that are loaded want whole vectors, too.
-  const std::string by_vectors = (codegen::bits(s.out) == 16 || s.adds_c()) && n % 8 == 0 ? "8" : "1";
+  const std::string by_vectors =
+      (codegen::bits(s.out) == 16 || s.adds_c() || s.residual) && n % 8 == 0 ? "8" : "1";
   for (const std::string& tile : values("tile", tiles))
     for (const std::string& waves :
          values("waves", s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}

@@ -90,6 +90,14 @@ std::int64_t k_most(const Asked& asked) {
   return longest;
 }
 
+Read activation() {
+  using Activation = GemmSpec::Activation;
+  std::vector<std::pair<std::string, Activation>> words = {{"no", Activation::none}};
+  for (const Activation a : {Activation::relu, Activation::silu, Activation::gelu, Activation::gelu_tanh})
+    words.emplace_back(to_string(a), a);
+  return Read::one_of(&Asked::activation, words);
+}
+
 /// The pad of a matrix, a size of the launch where it is not `no`.
 Read pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
   return {"no, or 0 to " + std::to_string(most), [=](Asked& asked, const std::string& text) -> std::string {
@@ -128,8 +136,9 @@ Face<Asked> face(bool pre) {
        {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
         "with scales, i8 gives f32, f16 or bf16"},
        {"bias", Read::yes(&Asked::bias), "no", "plus bias[n], f32"},
+       {"row-bias", Read::yes(&Asked::row_bias), "no", "plus row_bias[m], f32"},
        {"alpha", Read::yes(&Asked::alpha), "no", "times alpha, f32: one number in memory", "",
-        "with alpha, beta or a bias, i8 gives f32, f16 or bf16"},
+        "with this or anything else that changes a sum, i8 gives f32, f16 or bf16"},
        {"beta",
         Read::one_of(&Asked::added,
                      {{"no", Added::none}, {"yes", Added::apart}, {"in-place", Added::in_place}}),
@@ -137,6 +146,11 @@ Face<Asked> face(bool pre) {
         "yes: C is a matrix of its own, and the result is named D\n"
         "in-place: C is what D holds before the launch; with --beta yes they may not share memory\n"
         "Where beta is 0, nothing of C reaches D, NaN neither"},
+       {"activation", activation(), "no", "act(alpha sa sb A B^T + beta C + bias + row_bias): of all that",
+        "", "gelu is that of erf, gelu_tanh the one by tanh"},
+       {"residual", Read::yes(&Asked::residual), "no",
+        "plus residual[m,n] after the activation, of the type of the result", "",
+        "before it, or without one, that is --beta yes"},
        {"pad-a", pad(&GemmSpec::Padded::a, &GemmPads::a), "no",
         "elements between rows of A, a size of the launch: lda is k and these", "", "a multiple of 16 bytes"},
        {"pad-b", pad(&GemmSpec::Padded::b, &GemmPads::b), "no",

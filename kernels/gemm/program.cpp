@@ -1,5 +1,6 @@
 // The GEMM: what it computes, and how its data moves. Nothing else about it is written anywhere.
 #include "../lds_swizzle.h"
+#include "../map/lowered.h"
 #include "../places.h"
 #include "../program_names.h"
 #include "../transposed.h"
@@ -94,7 +95,8 @@ const Atom& product(const GemmSpec& s, const Target& target) {
              : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
 }
 
-/// What becomes of a sum, in the specification and in the kernel: x is the sum, and of these what there is: sa, sb, alpha, beta, C, bias.
+/// What becomes of a sum, in the specification and in the kernel: x is the sum, and of these what there is: sa, sb, alpha, beta, C, bias,
+/// row_bias, residual.
 /// Where beta is 0, C counts nothing, even NaN (BLAS's rule); a beta that is NaN is no 0.
 codegen::Expr finished(const GemmSpec& s, Program& k, const std::vector<codegen::Expr>& x) {
   codegen::Expr y = x[0];
@@ -105,7 +107,13 @@ codegen::Expr finished(const GemmSpec& s, Program& k, const std::vector<codegen:
     const codegen::Expr beta = x[next], c = x[next + 1];
     y = select(k.constant(0), max(beta, beta * -1.0), y, y + beta * c), next += 2;
   }
-  return s.bias ? y + x[next] : y;
+  if (s.bias) y = y + x[next++];
+  if (s.row_bias) y = y + x[next++];
+  if (s.activation != GemmSpec::Activation::none)
+    y = lowered<codegen::Expr>(
+        parse_formulas("y = " + to_string(s.activation) + "(x)"), {y},
+        [&](double c, bool = false) { return k.constant(c); }, [](codegen::Expr e, double) { return e; })[0];
+  return s.residual ? y + x[next] : y;
 }
 
 /// Columns of C in the order in which a wave's products have them, so that a lane's results are 8 adjacent columns: 16 bytes of
@@ -278,8 +286,8 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("in", to_string(s.in),
            fmt::format("f16, bf16, i8, {}{}; the accumulation is f32, i32 for i8",
                        codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
-  if (is_mx(s) && (s.scales || s.bias))
-    refuse(s.scales ? "scales" : "bias", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
+  if (is_mx(s) && s.scales)
+    refuse("scales", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
   if (s.adds_c() && s.adds())
     refuse("beta", s.added == GemmSpec::Added::in_place ? "in-place" : "yes",
            s.workers > 0 ? "without stream-k-workgroups: beta C would be added once a share"
@@ -316,8 +324,9 @@ void check(const GemmSpec& s, const Target& target) {
                                    !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
     refuse("out", to_string(s.out),
            whole && !s.weighted()
-               ? std::string("i32: sums of products of i8 are exact; with scales, bias, alpha "
-                             "or beta f32, f16 or bf16")
+               ? std::string(
+                     "i32: sums of products of i8 are exact; with what changes them (scales, bias, alpha, "
+                     "beta, activation, ..) f32, f16 or bf16")
            : narrow || whole ? std::string("f32, f16 or bf16")
                              : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
   if (s.split < 0 || s.split % s.tile_k != 0)
@@ -330,11 +339,15 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.split > 0 && s.workers > 0)
     refuse("split", std::to_string(s.split),
            "without stream-k-workgroups, which cuts K where a workgroup's share of all ends");
-  if (s.adds() && s.bias)
+  if (s.adds() && (s.bias || s.row_bias || s.residual || s.activation != GemmSpec::Activation::none)) {
+    const std::string what = s.bias || s.row_bias ? "a bias would be added"
+                             : s.residual         ? "a residual would be added"
+                                                  : "an activation would be taken";
     refuse(s.workers > 0 ? "stream-k-workgroups" : "split",
            std::to_string(s.workers > 0 ? s.workers : s.split),
-           s.workers > 0 ? "no bias: it would be added once a share"
-                         : "split-k-fixup yes: a bias would be added once a part");
+           (s.workers > 0 ? "0: " : "with split-k-fixup yes: ") + what +
+               (s.workers > 0 ? " once a share" : " once a part"));
+  }
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
@@ -380,11 +393,13 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
                        accumulators));
-  else if ((s.scales || s.bias || s.adds_c()) && accumulators > 128)
+  else if ((s.scales || s.bias || s.row_bias || s.adds_c() || s.residual) && accumulators > 128)
     refuse(
         s.scales     ? "scales"
         : s.adds_c() ? "beta"
-                     : "bias",
+        : s.bias     ? "bias"
+        : s.row_bias ? "row-bias"
+                     : "residual",
         "yes",
         fmt::format("at most 128 accumulators a lane, here {}: more waves or a smaller tile", accumulators));
 }
@@ -459,7 +474,7 @@ Program gemm_program(const GemmSpec& s) {
                            pre            ? preshuffled_layout(N, K, v)
                            : s.turned_b() ? by_columns(N, K)
                                           : apart(N, K, pad_b));
-  std::optional<Tensor> SA, SB, bias;
+  std::optional<Tensor> SA, SB, bias, row_bias, residual;
   // One scale for 32 elements of K, in whole blocks of 32 rows.
   const auto block_scales = [&](const std::string& name, Sym rows) {
     return k.input(name, Element::e8m0, {32 * ceil_div(rows, 32), floor_div(K, 32)},
@@ -468,12 +483,14 @@ Program gemm_program(const GemmSpec& s) {
   if (mx) SA = block_scales("sa", M), SB = block_scales("sb", N);
   if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
   if (s.bias) bias = k.input("bias", Element::f32, {1, N});
+  if (s.row_bias) row_bias = k.input("row_bias", Element::f32, {M, 1});
   std::optional<Tensor> alpha, beta, added;
   if (s.alpha) alpha = k.input("alpha", Element::f32, {1, 1});
   if (s.adds_c()) {
     beta = k.input("beta", Element::f32, {1, 1});
     added = in_place ? C : k.input("c", s.out, {M, N}, apart(M, N, pad_c));
   }
+  if (s.residual) residual = k.input("residual", s.out, {M, N});
   const auto product_of = [&](Sym m, Sym n, Sym i) {
     const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row) {
       return mx ? k(of, {row, i}) * k(*scale, {row, floor_div(i, 32)}) : k(of, {row, i});
@@ -502,6 +519,8 @@ Program gemm_program(const GemmSpec& s) {
     if (s.alpha) of.push_back(k(*alpha, {Sym(0), Sym(0)}));
     if (s.adds_c()) of.push_back(k(*beta, {Sym(0), Sym(0)})), of.push_back(k(*added, {c[0], c[1]}));
     if (s.bias) of.push_back(k(*bias, {Sym(0), c[1]}));
+    if (s.row_bias) of.push_back(k(*row_bias, {c[0], Sym(0)}));
+    if (s.residual) of.push_back(k(*residual, {c[0], c[1]}));
     return finished(s, k, of);
   });
 
@@ -626,19 +645,27 @@ Program gemm_program(const GemmSpec& s) {
       const int at_once = pre ? 4 : 1; // N is a multiple of 16 then
       return k.load(in_order(k.tile(from, {1, s.tile_n}, {0, bn}), 1), column, at_once);
     };
+    const auto of_rows = [&](const Tensor& from) {
+      return k.load(in_rows(k.tile(from, {s.tile_m, 1}, {bm, 0})), row, 1);
+    };
+    const auto of_all = [&](const Tensor& from) {
+      return k.load(of_tile(from), all, std::gcd(multiple_n, columns ? 8 : 4));
+    };
     const auto number = [&](const Tensor& from) {
       return k.load(k.tile(from, {1, 1}, {0, 0}), codegen::without_axis(row, 0), 1);
     };
     if (s.scales) {
-      of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
+      of.push_back(of_rows(*SA));
       of.push_back(of_columns(*SB));
     }
     if (s.alpha) of.push_back(number(*alpha));
     if (s.adds_c()) {
       of.push_back(number(*beta));
-      of.push_back(k.load(of_tile(*added), all, std::gcd(multiple_n, columns ? 8 : 4)));
+      of.push_back(of_all(*added));
     }
     if (s.bias) of.push_back(of_columns(*bias));
+    if (s.row_bias) of.push_back(of_rows(*row_bias));
+    if (s.residual) of.push_back(of_all(*residual));
     put(k.map(
         all, of, [&](const auto& x) { return finished(s, k, x); }, s.out));
   };
@@ -669,6 +696,18 @@ GemmFacts gemm_facts(const GemmSpec& spec) {
   const bool shared = spec.transfer && target.lanes_per_transfer() == 4;
   return {tiling(spec, target).clocks(), stages(spec, target),
           spec.tile_k * bits(spec.in) < 1024 || (shared && !whole_lines(spec, target))};
+}
+
+std::string to_string(GemmSpec::Activation activation) {
+  using Activation = GemmSpec::Activation;
+  switch (activation) {
+  case Activation::relu: return "relu";
+  case Activation::silu: return "silu";
+  case Activation::gelu: return "gelu";
+  case Activation::gelu_tanh: return "gelu_tanh";
+  case Activation::none: break;
+  }
+  return "none";
 }
 
 Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {

@@ -1,5 +1,6 @@
 // The GEMM's problems and their judge: Eigen in double precision, an error bound for every element.
 #include "../data.h"
+#include "../map/language.h"
 
 #include <inlay/kernels/gemm/spec.h>
 
@@ -94,7 +95,8 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
-  const Matrix added = spec.adds_c() ? random_matrix(m, n, spec.out, seed + 5) : Matrix();
+  const Matrix added = spec.adds_c() ? random_matrix(m, n, spec.out, seed + 5) : Matrix(),
+               residual = spec.residual ? random_matrix(m, n, spec.out, seed + 8) : Matrix();
   const bool in_place = spec.added == GemmSpec::Added::in_place;
   const Bytes c = to_bytes(added, spec.out);
   // Between rows lies what is no number, and stays.
@@ -128,7 +130,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                  : Matrix(Matrix::Constant(length, 1, otherwise));
   };
   Matrix sa = vector(spec.scales, m, 2, 1), sb = vector(spec.scales, n, 3, 1),
-         bias = vector(spec.bias, n, 4, 0);
+         bias = vector(spec.bias, n, 4, 0), row_bias = vector(spec.row_bias, m, 7, 0);
   if (spec.scales) {
     problem.buffers.push_back({"SA", to_bytes(sa, Element::f32), false});
     problem.buffers.push_back({"SB", to_bytes(sb, Element::f32), false});
@@ -140,6 +142,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     problem.buffers.push_back({"SB", block_b.shuffled, false});
   }
   if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
+  if (spec.row_bias) problem.buffers.push_back({"row_bias", to_bytes(row_bias, Element::f32), false});
   // Away from 0, and from what a kernel without them would take.
   std::mt19937_64 random(seed + 6);
   const double alpha = spec.alpha ? static_cast<float>(1.5 + uniform(random) / 4) : 1,
@@ -149,6 +152,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   if (spec.adds_c()) problem.buffers.push_back({"beta", number(beta), false});
   if (spec.adds_c() && !in_place)
     problem.buffers.push_back({"C", spread(c, m, gap(spec.padded.c, spec.out, pads.c), between), false});
+  if (spec.residual) problem.buffers.push_back({"residual", to_bytes(residual, spec.out), false});
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
     problem.buffers.push_back(
@@ -156,29 +160,35 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     problem.buffers.push_back({"arrived", Bytes(4 * up(m, spec.tile_m) * up(n, spec.tile_n)), false});
   }
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  problem.text =
-      fmt::format("{7}[{0},{1}] = {8}{5}{10} x {11}{9}{6}, {3} x {3} -> {4}", m, n, k, to_string(spec.in),
-                  to_string(spec.out),
-                  spec.scales                ? "sa sb "
-                  : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] "
-                                             : "",
-                  spec.bias ? " + bias" : "", spec.adds_c() ? "D" : "C", spec.alpha ? "alpha " : "",
-                  in_place        ? " + beta D"
-                  : spec.adds_c() ? " + beta C"
-                                  : "",
-                  spec.turned_a() ? fmt::format("A[{},{}]^T", k, m) : fmt::format("A[{},{}]", m, k),
-                  spec.turned_b() ? fmt::format("B[{},{}]", k, n) : fmt::format("B[{},{}]^T", n, k));
+  const bool activated = spec.activation != GemmSpec::Activation::none;
+  std::string what = spec.alpha ? "alpha " : "";
+  what += spec.scales ? "sa sb " : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] " : "";
+  what += spec.turned_a() ? fmt::format("A[{},{}]^T x ", k, m) : fmt::format("A[{},{}] x ", m, k);
+  what += spec.turned_b() ? fmt::format("B[{},{}]", k, n) : fmt::format("B[{},{}]^T", n, k);
+  what += in_place ? " + beta D" : spec.adds_c() ? " + beta C" : "";
+  what += spec.bias ? " + bias" : "";
+  what += spec.row_bias ? " + row_bias" : "";
+  if (activated) what = fmt::format("{}({})", to_string(spec.activation), what);
+  if (spec.residual) what += " + residual";
+  problem.text = fmt::format("{}[{},{}] = {}, {} x {} -> {}", spec.adds_c() ? "D" : "C", m, n, what,
+                             to_string(spec.in), to_string(spec.in), to_string(spec.out));
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
   // Parts that are added: in 16 bits each is rounded, and so is each sum; in 32 bits the sums of scaled integers are.
   const double cuts = spec.adds() ? std::ceil(double(k) / (spec.workers > 0 ? spec.tile_k : spec.split)) : 0,
                parts = codegen::bits(spec.out) == 16 ? 2 * cuts : 0,
                sums = codegen::is_integer(spec.in) && spec.weighted() ? cuts : 0;
-  // Roundings to f32 behind a sum: as f32, two products of scales, their sum with the bias; with alpha, one more, and with C three.
-  const double operations = !spec.weighted() ? 0 : spec.adds_c() ? 8 : spec.alpha ? 5 : 4;
+  // Roundings to f32 behind a sum: as f32, two products of scales, their sum with the bias; with alpha, one more, and with C three;
+  // another bias, and the residual.
+  const double operations = !spec.weighted() ? 0
+                                             : (spec.adds_c() ? 8
+                                                : spec.alpha  ? 5
+                                                              : 4) +
+                                                   (spec.row_bias ? 1 : 0) + (spec.residual ? 1 : 0);
+  const Formulas act = parse_formulas("y = " + (activated ? to_string(spec.activation) : "abs") + "(x)");
   sa *= alpha;
-  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, added, beta,
-                   operations, m, n, k, parts, sums, in = spec.in, out = spec.out, gap_of_d,
-                   between](std::span<const Bytes> buffers) {
+  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, row_bias, block_a, block_b, added,
+                   residual, beta, operations, m, n, k, parts, sums, in = spec.in, out = spec.out, gap_of_d,
+                   between, activated, act](std::span<const Bytes> buffers) {
     const Bytes of_d = dense(buffers[0], m, gap_of_d);
     Check stray;
     stray.message = "something was stored between the rows of the result";
@@ -200,27 +210,38 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         const Matrix scale = sa.middleRows(i, rows) * sb.middleRows(j, columns).transpose(),
                      sum = left * right.transpose(),
                      of_bias = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose(),
+                     of_rows = row_bias.middleRows(i, rows) * Matrix::Ones(1, columns),
                      of_c = added.size() > 0 ? Matrix(beta * added.block(i, j, rows, columns))
-                                             : Matrix(Matrix::Zero(rows, columns));
-        const Matrix reference = sum.cwiseProduct(scale) + of_bias + of_c;
+                                             : Matrix(Matrix::Zero(rows, columns)),
+                     of_residual = residual.size() > 0 ? Matrix(residual.block(i, j, rows, columns))
+                                                       : Matrix(Matrix::Zero(rows, columns));
+        Matrix reference = sum.cwiseProduct(scale) + of_bias + of_rows + of_c;
         // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes after them.
         const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
                      behind = operations * std::ldexp(1, -24);
+        Matrix within = (2.0 * static_cast<double>(k) * rounding + sums * std::ldexp(1, -24) +
+                         (parts > 0 ? parts * unit_roundoff(out) : 0)) *
+                            (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
+                        behind * (sum.cwiseProduct(scale).cwiseAbs() + of_bias.cwiseAbs() +
+                                  of_rows.cwiseAbs() + of_c.cwiseAbs() + of_residual.cwiseAbs());
+        for (Eigen::Index e = 0; activated && e < reference.size(); ++e) { // whose slope is at most 1.2
+          double& y = reference.data()[e];
+          within.data()[e] = (1.2 * within.data()[e] + carried(act, {y})[0].error) * (1 + unit_roundoff(out));
+          y = defined(act, {y})[0];
+        }
+        reference += of_residual;
         const Matrix bound =
-            ((2.0 * static_cast<double>(k) * rounding + sums * std::ldexp(1, -24) +
-              (parts > 0 ? parts * unit_roundoff(out) : 0)) *
-                 (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
-             behind * (sum.cwiseProduct(scale).cwiseAbs() + of_bias.cwiseAbs() + of_c.cwiseAbs()) +
-             (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs())
-                .array() +
+            (within + (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs()).array() +
             subnormal;
         const Check part = compare(
             result.middleCols(j, columns), reference, bound,
             codegen::is_integer(out) ? "0"
-            : parts > 0              ? "(2 K 2^-24 + 2 parts u) |s| sum |a b| + 2^-22 |s sum| + u |c|"
-            : added.size() > 0       ? "|s| 2 K 2^-24 sum |a b| + 2^-21 (|s sum| + |bias| + |beta c|) + u |d|"
-            : operations > 0         ? "|s| 2 K 2^-24 sum |a b| + 2^-22 (|s sum| + |bias|) + u |c|"
-                                     : "2 K 2^-24 sum |a b| + u |c|",
+            : activated
+                ? "1.2 (|s| 2 K 2^-24 sum |a b| + 2^-20 (|s sum| + ..)) + errors of the activation + u |d|"
+            : parts > 0        ? "(2 K 2^-24 + 2 parts u) |s| sum |a b| + 2^-22 |s sum| + u |c|"
+            : added.size() > 0 ? "|s| 2 K 2^-24 sum |a b| + 2^-21 (|s sum| + |bias| + |beta c|) + u |d|"
+            : operations > 0   ? "|s| 2 K 2^-24 sum |a b| + 2^-22 (|s sum| + |bias|) + u |c|"
+                               : "2 K 2^-24 sum |a b| + u |c|",
             i, j);
         check.bound = part.bound;
         check = both(check, part);

@@ -403,14 +403,15 @@ def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ...,
     a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
 
         >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
-def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """a @ b, of matrices M x K and K x N, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
+def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., bias: Any = ..., row_bias: Any = ..., activation: Any = ..., residual: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """a @ b, of matrices M x K and K x N, or act(alpha * (a @ b) + beta * c + bias + row_bias[:, None]) + residual. Sums are in float32, and rounded once.
 
     Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
     float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
     `out`: another type of the result, "f32", "f16" or "bf16".
     `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
-    `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
+    `c`, `residual`: matrices M x N of the type of the result, which is a new array; where beta is 0, c is not read. `bias`: N numbers,
+    `row_bias`: M, taken as float32. `activation`: "relu", "silu", "gelu" (of erf) or "gelu_tanh".
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
     chosen for the sizes, M rounded up to a power of two."""

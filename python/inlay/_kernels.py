@@ -413,24 +413,26 @@ def _gpu_arch(where):
     return _library().inlay_device_arch(_device(where)).decode()
 
 
-def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, scale_a=None, scale_b=None, device="auto", arch=None, **options):
-    """a @ b, of matrices M x K and K x N, or alpha * (a @ b) + beta * c. Sums are in float32, and rounded once.
+def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, bias=None, row_bias=None, activation=None, residual=None, scale_a=None, scale_b=None,
+         device="auto", arch=None, **options):
+    """a @ b, of matrices M x K and K x N, or act(alpha * (a @ b) + beta * c + bias + row_bias[:, None]) + residual. Sums are in float32, and rounded once.
 
     Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
     float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
     `out`: another type of the result, "f32", "f16" or "bf16".
     `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
-    `c`: a matrix M x N of the type of the result, which is a new array; where beta is 0 it is not read.
+    `c`, `residual`: matrices M x N of the type of the result, which is a new array; where beta is 0, c is not read. `bias`: N numbers,
+    `row_bias`: M, taken as float32. `activation`: "relu", "silu", "gelu" (of erf) or "gelu_tanh".
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
     is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
     chosen for the sizes, M rounded up to a power of two.
     """
-    a, b, c, scale_a, scale_b = map(_taken, (a, b, c, scale_a, scale_b))
+    a, b, c, bias, row_bias, residual, scale_a, scale_b = map(_taken, (a, b, c, bias, row_bias, residual, scale_a, scale_b))
     if _is_tensor(a):
         from . import torch
 
-        return torch.gemm(a, b, *torch.texts(device, arch, options), c, float(alpha), float(beta), scale_a, scale_b)
-    return gemm_of(a, b, device, arch, options, c, float(alpha), float(beta), scale_a, scale_b)
+        return torch.gemm(a, b, *torch.texts(device, arch, options), c, float(alpha), float(beta), bias, row_bias, activation or "", residual, scale_a, scale_b)
+    return gemm_of(a, b, device, arch, options, c, float(alpha), float(beta), bias, row_bias, activation, residual, scale_a, scale_b)
 
 
 def _arrays(name, **inputs):
@@ -442,6 +444,7 @@ def _arrays(name, **inputs):
 # Elements of a product by the types of arrays: the option `dtype`, and how many of them along K lie in 16 bytes.
 _FACTORS = {"float16": ("f16", 8), "bfloat16": ("bf16", 8), "float8_e4m3fnuz": ("fp8", 16), "float8_e4m3fn": ("fp8", 16), "float8_e5m2fnuz": ("bf8", 16),
             "float8_e5m2": ("bf8", 16), "int8": ("i8", 16), "float4_e2m1fn_x2": ("fp4", 32)}
+GEMM_ACTIVATIONS = ("relu", "silu", "gelu", "gelu_tanh")
 
 
 def _factor(a):
@@ -451,8 +454,8 @@ def _factor(a):
     return _FACTORS[name]
 
 
-def gemm_shapes(a, b, options=None, c=None, beta=1.0, scale_a=None, scale_b=None):
-    given = {"c": c, "scale_a": scale_a, "scale_b": scale_b}
+def gemm_shapes(a, b, options=None, c=None, beta=1.0, bias=None, row_bias=None, activation=None, residual=None, scale_a=None, scale_b=None):
+    given = {"c": c, "bias": bias, "row_bias": row_bias, "residual": residual, "scale_a": scale_a, "scale_b": scale_b}
     _arrays("gemm", a=a, b=b, **{n: x for n, x in given.items() if x is not None})
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type" +
@@ -472,11 +475,16 @@ def gemm_shapes(a, b, options=None, c=None, beta=1.0, scale_a=None, scale_b=None
         if not right:
             raise ValueError(f"gemm: {n} of {shape} {scale.dtype}: {want} are wanted")
     element = _gemm_element(a, options or {}, scale_a is not None)
-    if c is None:
-        if beta != 1:
-            raise ValueError(f"gemm: beta={beta} and no c")
-    elif tuple(c.shape) != (a.shape[0], b.shape[1]) or _NAMES.get(_name_of(c.dtype)) != element:
-        raise ValueError(f"gemm: c of {tuple(c.shape)} {c.dtype}, and the result is {(a.shape[0], b.shape[1])} of {element}")
+    if c is None and beta != 1:
+        raise ValueError(f"gemm: beta={beta} and no c")
+    for n, x in (("c", c), ("residual", residual)):
+        if x is not None and (tuple(x.shape) != (a.shape[0], b.shape[1]) or _NAMES.get(_name_of(x.dtype)) != element):
+            raise ValueError(f"gemm: {n} of {tuple(x.shape)} {x.dtype}, and the result is {(a.shape[0], b.shape[1])} of {element}")
+    for n, x, length in (("bias", bias, b.shape[1]), ("row_bias", row_bias, a.shape[0])):
+        if x is not None and tuple(x.shape) != (length,):
+            raise ValueError(f"gemm: {n} of {tuple(x.shape)}, and there are {length} {'columns' if n == 'bias' else 'rows'}")
+    if activation and activation not in GEMM_ACTIVATIONS:
+        raise ValueError(f"gemm: activation={activation!r}: {', '.join(GEMM_ACTIVATIONS)}")
 
 
 def _gemm_element(a, options, scaled=False):
@@ -503,14 +511,22 @@ def _number(value, like):
     return numpy.array([value], numpy.float32)
 
 
-def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, scale_a=None, scale_b=None):
-    gemm_shapes(a, b, options, c, beta, scale_a, scale_b)
+def _as_float32(x):
+    if _is_tensor(x):
+        return x.float()
+    import numpy
+
+    return numpy.asarray(x).astype(numpy.float32)
+
+
+def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, bias=None, row_bias=None, activation=None, residual=None, scale_a=None, scale_b=None):
+    gemm_shapes(a, b, options, c, beta, bias, row_bias, activation, residual, scale_a, scale_b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     dtype, together = _factor(a)
     element = _gemm_element(a, options, scale_a is not None)
     if beta == 0:
         c = None
-    if k == 0 and c is None:  # a sum of nothing
+    if k == 0 and c is None and bias is None and row_bias is None and residual is None:  # a sum of nothing; each activation leaves 0
         return _zeros((m, n), element, a)
     in_byte = 2 if dtype == "fp4" else 1
     step = 256 // in_byte if dtype == "fp4" else together  # the kernel's unit of K; more zeros of K change no sum
@@ -530,6 +546,13 @@ def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, scale_a=No
     if c is not None:
         options, inputs["beta"] = {**options, "beta": "yes"}, _number(beta, a)
         inputs["c"] = c
+    for name, x in (("bias", bias), ("row_bias", row_bias)):
+        if x is not None:
+            options, inputs[name] = {**options, name: "yes"}, _as_float32(x)
+    if activation:
+        options = {**options, "activation": activation}
+    if residual is not None:
+        options, inputs["residual"] = {**options, "residual": "yes"}, residual
     result = "c" if c is None else "d"
     return _compute("gemm", inputs, {result: ((m, n), element)}, {"m": m, "n": n, "k": in_byte * (k + more)}, options, device, arch, dtype=dtype)[0]
 

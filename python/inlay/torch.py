@@ -52,31 +52,53 @@ def _same_function(name, ctx):
 
 @torch.library.custom_op("inlay::gemm", mutates_args=())
 def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "", c: Optional[torch.Tensor] = None,
-         alpha: float = 1.0, beta: float = 1.0, scale_a: Optional[torch.Tensor] = None, scale_b: Optional[torch.Tensor] = None) -> torch.Tensor:
-    return _kernels.gemm_of(a, b, *_where(device, arch, options), c, alpha, beta, scale_a, scale_b)
+         alpha: float = 1.0, beta: float = 1.0, bias: Optional[torch.Tensor] = None, row_bias: Optional[torch.Tensor] = None,
+         activation: str = "", residual: Optional[torch.Tensor] = None, scale_a: Optional[torch.Tensor] = None,
+         scale_b: Optional[torch.Tensor] = None) -> torch.Tensor:
+    return _kernels.gemm_of(a, b, *_where(device, arch, options), c, alpha, beta, bias, row_bias, activation, residual, scale_a, scale_b)
 
 
 @gemm.register_fake
-def _(a, b, device="", arch="", options="", c=None, alpha=1.0, beta=1.0, scale_a=None, scale_b=None):
-    _kernels.gemm_shapes(a, b, _options(options), c, beta, scale_a, scale_b)
+def _(a, b, device="", arch="", options="", c=None, alpha=1.0, beta=1.0, bias=None, row_bias=None, activation="", residual=None, scale_a=None, scale_b=None):
+    _kernels.gemm_shapes(a, b, _options(options), c, beta, bias, row_bias, activation, residual, scale_a, scale_b)
     return a.new_empty((a.shape[0], b.shape[1]), dtype=_kernels.gemm_type(a, _options(options), scale_a is not None))
 
 
 def _keep_gemm(ctx, inputs, output):
-    a, b, *where, _, ctx.alpha, ctx.beta, ctx.scale, _ = inputs
-    ctx.save_for_backward(a, b)
+    a, b, *where, c, ctx.alpha, ctx.beta, bias, row_bias, ctx.activation, _, ctx.scale, _ = inputs
+    ctx.save_for_backward(a, b, *((c, bias, row_bias) if ctx.activation else ()))
+    ctx.types = [None if x is None else x.dtype for x in (bias, row_bias)]
     _keep_where(ctx, where)
 
 
-def _gemm_gradients(ctx, dc):
+def _before_activation(ctx, dy):
+    """The gradient of what the activation takes, which is computed again, in float32."""
+    if not ctx.activation:
+        return dy
+    a, b, c, bias, row_bias = ctx.saved_tensors
+    z = gemm(a, b, *ctx.where, "out=f32", None if c is None or ctx.beta == 0 else c.float(), ctx.alpha,
+             1.0 if c is None or ctx.beta == 0 else ctx.beta, bias, row_bias)
+    dy, aten = dy.float(), torch.ops.aten
+    if ctx.activation == "relu":
+        return aten.threshold_backward(dy, z, 0)
+    if ctx.activation == "silu":
+        return aten.silu_backward(dy, z)
+    return aten.gelu_backward(dy, z, approximate="tanh" if ctx.activation == "gelu_tanh" else "none")
+
+
+def _gemm_gradients(ctx, dy):
     _same_function("gemm", ctx)
-    a, b = ctx.saved_tensors
+    a, b = ctx.saved_tensors[:2]
     if a.dtype not in (torch.float16, torch.bfloat16) or ctx.scale is not None:
         raise RuntimeError(f"inlay.gemm: there is no gradient of a product of {str(a.dtype)[6:]}" + ("" if ctx.scale is None else " with scales"))
-    da = gemm(dc, b.t(), *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[0] else None
-    db = gemm(a.t(), dc, *ctx.where, alpha=ctx.alpha) if ctx.needs_input_grad[1] else None
-    of_c = dc * ctx.beta if any(ctx.needs_input_grad[5:6]) else None  # torch leaves out defaults at the end
-    return da, db, None, None, None, of_c, None, None, None, None
+    wanted = [*ctx.needs_input_grad, *[False] * 14]  # torch leaves out defaults at the end
+    dz = _before_activation(ctx, dy)
+    dc = dz.to(dy.dtype)
+    da = gemm(dc, b.t(), *ctx.where, alpha=ctx.alpha) if wanted[0] else None
+    db = gemm(a.t(), dc, *ctx.where, alpha=ctx.alpha) if wanted[1] else None
+    of_c = (dz * ctx.beta).to(dy.dtype) if wanted[5] else None
+    of_bias, of_rows = (dz.float().sum(axis).to(kind) if wanted[8 + axis] else None for axis, kind in enumerate(ctx.types))
+    return da, db, None, None, None, of_c, None, None, of_bias, of_rows, None, dy if wanted[11] else None, None, None
 
 
 gemm.register_autograd(_gemm_gradients, setup_context=_keep_gemm)

@@ -1,4 +1,5 @@
-// D = alpha A B^T + beta C + bias: against plain loops over small whole numbers, whose products and sums are exact.
+// D = act(alpha A B^T + beta C + bias + row_bias) + residual: against plain loops over small whole numbers, whose products and sums are
+// exact; what silu and gelu make of those is compared within a few roundings of f32.
 #include "../undecided.h"
 #include "strict_launch.h"
 
@@ -20,6 +21,20 @@ using Catch::Matchers::Contains;
 namespace {
 
 using Added = GemmSpec::Added;
+using Activation = GemmSpec::Activation;
+
+/// By <cmath> alone; 0 to 4 as they are declared.
+double activated(Activation by, double x) {
+  switch (by) {
+  case Activation::relu: return x > 0 ? x : 0;
+  case Activation::silu: return x / (1 + std::exp(-x));
+  case Activation::gelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  case Activation::gelu_tanh:
+    return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+  case Activation::none: break;
+  }
+  return x;
+}
 
 /// Element i of what a launch gets under that name: whole numbers of -2 to 2 that tell rows, columns and buffers apart.
 double whole(char name, std::int64_t row, std::int64_t column) {
@@ -75,6 +90,10 @@ std::string wrong(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, 
       b.data = c;
     } else if (b.name == "bias") {
       b.data = matrix('v', 1, n, Element::f32);
+    } else if (b.name == "row_bias") {
+      b.data = matrix('w', m, 1, Element::f32);
+    } else if (b.name == "residual") {
+      b.data = matrix('r', m, n, spec.out);
     } else if (b.name == "alpha" || b.name == "beta") {
       codegen::put_code(b.data, 0, Element::f32,
                         codegen::encode(Element::f32, b.name == "alpha" ? x.alpha : x.beta));
@@ -99,8 +118,14 @@ std::string wrong(const GemmSpec& spec, const Artifact& kernel, std::int64_t m, 
       if (spec.adds_c() && x.beta != 0)
         expected += x.beta * (x.nan_in_c ? static_cast<double>(NAN) : whole('c', r, j));
       if (spec.bias) expected += whole('v', 0, j);
+      if (spec.row_bias) expected += whole('w', r, 0);
+      expected = activated(spec.activation, expected);
+      if (spec.residual) expected += whole('r', r, j);
       const double got = codegen::decode(spec.out, at(r, j));
-      if (std::isnan(expected) ? !std::isnan(got) : got != expected)
+      const bool curved = spec.activation != Activation::none && spec.activation != Activation::relu;
+      const double within =
+          curved ? (3e-7 + (spec.out == Element::f16 ? 0x1p-10 : 0)) * (16 + std::abs(expected)) : 0;
+      if (std::isnan(expected) ? !std::isnan(got) : !(std::abs(got - expected) <= within))
         return "element (" + std::to_string(r) + "," + std::to_string(j) + "): " + std::to_string(got) +
                ", and expected " + std::to_string(expected);
     }
@@ -212,6 +237,84 @@ TEST_CASE("gemm: alpha A B^T + beta C + bias is what plain loops give, ragged, C
         expect_exact(spec, kernel, 1, n, 16, {.alpha = -1, .beta = 1}, true);
         expect_exact(spec, kernel, 65, n, 64, {.alpha = 0, .beta = 2});
       }
+}
+
+TEST_CASE("gemm: act(alpha A B^T + beta C + bias + row_bias) + residual is what plain loops give, ragged") {
+  int i = 0;
+  for (const Named& form : forms())
+    for (const Activation by :
+         {Activation::none, Activation::relu, Activation::silu, Activation::gelu, Activation::gelu_tanh}) {
+      // Everything, and each of the others by turns: what a form leaves out is no operand of it.
+      GemmSpec spec = form.spec;
+      spec.activation = by;
+      const bool all = i % 3 == 0;
+      spec.row_bias = all || i % 3 == 1, spec.residual = all || i % 3 == 2 || by == Activation::none;
+      spec.bias = all || i % 2 == 1, spec.alpha = all, spec.added = all ? Added::apart : Added::none;
+      INFO(form.name << " " << to_string(by) << " " << i++ % 3);
+      const Artifact kernel = build_gemm(spec);
+      CHECK_THAT(kernel.proofs.text(), Contains("is what the specification says"));
+      const std::int64_t n = spec.multiple_n == 1 ? 67 : 68;
+      // Sums of 3 and of 8 products: where an activation bends.
+      for (const auto& [m, k] : {std::pair(70, 16), std::pair(1, 16), std::pair(65, 32)})
+        expect_exact(spec, kernel, m, n, k, {.alpha = 0.25, .beta = -1}, m == 1);
+    }
+}
+
+TEST_CASE("gemm: with stored parts the last workgroup activates, once; layouts and preshuffled fp4 do") {
+  {
+    const Undecided validation; // tickets
+    GemmSpec spec = small();
+    spec.split = 64, spec.gather = true;
+    spec.activation = Activation::silu, spec.row_bias = spec.residual = true;
+    const Artifact kernel = build_gemm(spec);
+    for (const auto& [m, n, k] : {std::tuple{70, 68, 200}, {1, 4, 64}})
+      expect_exact(spec, kernel, m, n, k, {}, true);
+  }
+  {
+    GemmSpec spec = small();
+    spec.stored = GemmSpec::Stored::tt, spec.activation = Activation::gelu, spec.row_bias = true;
+    expect_exact(spec, build_gemm(spec), 72, 136, 16, {}, true);
+  }
+  for (const bool shuffled : {false, true}) { // rows of A lie in the order of their scales
+    GemmSpec spec = small();
+    spec.arch = "gfx950", spec.in = Element::e2m1, spec.out = Element::bf16;
+    spec.tile_k = 256, spec.preshuffled_b = shuffled;
+    if (shuffled) spec.tile_n = 128, spec.waves_m = 1, spec.waves_n = 4;
+    spec.bias = spec.row_bias = spec.residual = true, spec.activation = Activation::relu;
+    const Artifact kernel = build_gemm(spec);
+    for (const auto& [m, n] : {std::pair{70, 80}, {1, 16}})
+      expect_right(kernel, gemm_problem(spec, m, n, 512, 5), true);
+    Problem wrong = gemm_problem(spec, 70, 80, 256, 6);
+    for (auto& b : wrong.buffers)
+      if (b.name == "row_bias")
+        for (std::size_t at = 0; at < 4 * 70; at += 4) // other exponents
+          b.data[at + 3] = std::byte{0x4a};
+    CHECK_FALSE(wrong.check(launch(kernel, wrong)).ok);
+  }
+}
+
+TEST_CASE("gemm: the judge tells activations, biases and residual from their neighbours") {
+  GemmSpec spec = small();
+  spec.activation = Activation::gelu, spec.row_bias = spec.bias = spec.residual = true;
+  const Problem problem = gemm_problem(spec, 70, 67, 16, 1);
+  CHECK(problem.check(launch(build_gemm(spec), problem)).ok);
+  const auto passes = [&](const auto& change) { // what another kernel makes of the same buffers
+    GemmSpec other = spec;
+    change(other);
+    Problem given = gemm_problem(other, 70, 67, 16, 1);
+    for (auto& b : given.buffers)
+      for (const auto& from : problem.buffers)
+        if (b.name == from.name) b.data = from.data;
+    return problem.check(launch(build_gemm(other), given)).ok;
+  };
+  CHECK(passes([](GemmSpec&) {}));
+  for (const Activation by : {Activation::none, Activation::relu, Activation::silu, Activation::gelu_tanh})
+    CHECK_FALSE(passes([&](GemmSpec& s) { s.activation = by; }));
+  CHECK_FALSE(passes([](GemmSpec& s) { s.row_bias = false; }));
+  CHECK_FALSE(passes([](GemmSpec& s) { s.bias = false; }));
+  CHECK_FALSE(passes([](GemmSpec& s) { s.residual = false; }));
+  CHECK_FALSE(
+      passes([](GemmSpec& s) { s.residual = false, s.added = Added::apart; })); // before the activation
 }
 
 TEST_CASE("gemm: where beta is 0 nothing of C reaches D, NaN neither, and a beta of NaN is no 0") {
@@ -375,6 +478,46 @@ TEST_CASE("gemm: a program that leaves out beta, or takes C from elsewhere, is r
              result);
 }
 
+TEST_CASE("gemm: a program whose activation is another, or that takes bias and residual for one another, is "
+          "refused") {
+  GemmSpec spec = small();
+  spec.activation = Activation::gelu, spec.bias = spec.row_bias = spec.residual = true;
+  const auto refusal = [&](const auto& change) {
+    codegen::Program p = gemm_program(spec);
+    change(p);
+    try {
+      (void)build(std::move(p));
+    } catch (const std::exception& e) {
+      return std::string(e.what());
+    }
+    return std::string("was built");
+  };
+  CHECK(refusal([](auto&) {}) == "was built");
+  const auto result = Contains("c is what the specification says");
+  // The kernel of another activation with this one's specification, and operands exchanged: the sum, bias, row_bias, residual.
+  for (const Activation by : {Activation::none, Activation::relu, Activation::silu, Activation::gelu_tanh})
+    CHECK_THAT(refusal([&](codegen::Program& p) {
+                 GemmSpec other = spec;
+                 other.activation = by;
+                 codegen::Program q = gemm_program(other);
+                 const auto map_of = [](codegen::Program& of) {
+                   codegen::MapOp* found = nullptr;
+                   for (codegen::Op& op : of.mutable_body())
+                     if (auto* map = std::get_if<codegen::MapOp>(&op.what)) found = map;
+                   return found;
+                 };
+                 map_of(p)->map = map_of(q)->map;
+               }),
+               result);
+  for (const auto& [a, b] : {std::pair<std::size_t, std::size_t>(0, 3), {1, 3}, {2, 3}})
+    CHECK_THAT(refusal([&](codegen::Program& p) {
+                 for (codegen::Op& op : p.mutable_body())
+                   if (auto* map = std::get_if<codegen::MapOp>(&op.what))
+                     std::swap(map->from[a], map->from[b]);
+               }),
+               result);
+}
+
 TEST_CASE("gemm: what alpha, beta and C cannot be combined with is refused by name") {
   const auto refusal = [](const auto& change) {
     GemmSpec spec = small();
@@ -395,6 +538,15 @@ TEST_CASE("gemm: what alpha, beta and C cannot be combined with is refused by na
              Contains("out = i32") && Contains("f32, f16 or bf16"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.added = Added::apart, s.tile_m = s.tile_n = 256, s.tile_k = 32; }),
              Contains("beta = yes") && Contains("at most 128 accumulators"));
+  for (const auto& [field, value, what] :
+       {std::tuple(&GemmSpec::row_bias, true, "a bias"), {&GemmSpec::residual, true, "a residual"}}) {
+    CHECK_THAT(refusal([&](GemmSpec& s) { s.*field = value, s.split = 64; }),
+               Contains("split = 64") && Contains(std::string(what) + " would be added once a part"));
+    CHECK_THAT(refusal([&](GemmSpec& s) { s.*field = value, s.tile_m = s.tile_n = 256, s.tile_k = 32; }),
+               Contains("at most 128 accumulators"));
+  }
+  CHECK_THAT(refusal([](GemmSpec& s) { s.activation = Activation::relu, s.workers = 4; }),
+             Contains("stream-k-workgroups = 4") && Contains("an activation would be taken once a share"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.padded.c = true; }), Contains("pad-c = yes") && Contains("pad-d"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.padded.c = true, s.added = Added::in_place; }),
              Contains("pad-c = yes") && Contains("pad-d: in place"));

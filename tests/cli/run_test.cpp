@@ -341,7 +341,7 @@ TEST_CASE("gemm by shares: more workgroups than trips, one for all, and tiles th
   refused([](GemmSpec& s) { s.split = 64; }, "without stream-k");
   refused(
       [](GemmSpec& s) { s.in = Element::i8, s.out = Element::f32, s.scales = s.bias = true, s.tile_k = 64; },
-      "it would be added once a share");
+      "a bias would be added once a share");
   refused([](GemmSpec& s) { s.workers = 1 << 17; }, "as many as the device runs at a time");
   // 2^16 x 2^16 tiles of one trip.
   f32.workers = 8;

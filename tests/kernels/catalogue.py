@@ -35,6 +35,9 @@ def rows():
         add(kernel, types=both)
     add("gemm", "--layout nn", "--m 150 --n 72 --k 200", types=both)
     add("gemm", "--alpha yes --beta yes --bias yes --n-multiple 8", "--m 150 --n 72 --k 200", types=both)
+    add("gemm", "--bias yes --row-bias yes --activation gelu --residual yes --n-multiple 8", "--m 150 --n 72 --k 200", types=both)
+    for act in ("relu", "silu", "gelu_tanh"):
+        add("gemm", f"--tile 64x64x64 --bias yes --activation {act}", "--m 150 --n 72 --k 200")
     add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
     add("block_scale_gemm", types=(None,))
     add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)

@@ -127,6 +127,15 @@ std::vector<Subject> subjects() {
                    kernels::gemm_program(spec),
                    {{33, 30, 24}, {20, 32, 104}, {7, 31, 40}}});
   }
+  { // act(alpha A B^T + bias + row_bias) + residual
+    kernels::GemmSpec spec;
+    spec.tile_m = 32, spec.tile_n = 32, spec.tile_k = 32;
+    spec.waves_m = 2, spec.waves_n = 1;
+    spec.activation = kernels::GemmSpec::Activation::silu;
+    spec.bias = spec.row_bias = spec.residual = true;
+    out.push_back(
+        {"gemm, activation", kernels::gemm_program(spec), {{33, 30, 24}, {20, 32, 104}, {7, 31, 40}}});
+  }
   { // Tiles in another order, and columns in the order of 16-byte stores.
     kernels::GemmSpec spec;
     spec.tile_m = 32, spec.tile_n = 64, spec.tile_k = 32;

@@ -2,6 +2,7 @@
 import copy
 import importlib.util
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -439,6 +440,33 @@ class Kernels(unittest.TestCase):
                 call()
         with self.assertRaisesRegex(TypeError, "gemm: c is of type list"):
             inlay.gemm(a, b, [[1.0]])
+
+    def test_gemm_with_biases_activation_and_residual(self):
+        def curve(name, x):
+            return {"": lambda: x, "relu": lambda: numpy.maximum(x, 0), "silu": lambda: x / (1 + numpy.exp(-x)),
+                    "gelu": lambda: x / 2 * (1 + numpy.vectorize(math.erf)(x / math.sqrt(2))),
+                    "gelu_tanh": lambda: x / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))}[name]()
+
+        for i, activation in enumerate(("relu", "silu", "gelu", "gelu_tanh", "")):
+            m, n, k = ((33, 65, 24), (17, 40, 13), (5, 8, 0))[i % 3]
+            a, b, c, r = self.array(m, k), self.array(k, n), self.array(m, n), self.array(m, n)
+            v, w = self.array(n, dtype=numpy.float32), self.array(m)
+            z = 0.5 * (a.astype(float) @ b.astype(float)) - 2 * c.astype(float)
+            d = inlay.gemm(a, b, c, alpha=0.5, beta=-2, bias=v, row_bias=w, activation=activation or None, residual=r)
+            self.assertEqual((d.shape, d.dtype), (c.shape, c.dtype))
+            numpy.testing.assert_allclose(d, curve(activation, z + v + w.astype(float)[:, None]) + r, rtol=RELATIVE, atol=(k + 40) * 2.0**-20)
+            if activation:
+                numpy.testing.assert_allclose(inlay.gemm(a, b, activation=activation), curve(activation, a.astype(float) @ b.astype(float)),
+                                              rtol=RELATIVE, atol=(k + 40) * 2.0**-20)
+        a, b = self.array(4, 8), self.array(8, 6)
+        for what, call in (("gemm: bias of .4,., and there are 6 columns", lambda: inlay.gemm(a, b, bias=self.array(4))),
+                           ("gemm: row_bias of .6,., and there are 4 rows", lambda: inlay.gemm(a, b, row_bias=self.array(6))),
+                           ("gemm: residual of .6, 4. float16", lambda: inlay.gemm(a, b, residual=self.array(6, 4))),
+                           ("gemm: activation='tanh': relu, silu, gelu, gelu_tanh", lambda: inlay.gemm(a, b, activation="tanh"))):
+            with self.assertRaisesRegex(ValueError, what):
+                call()
+        with self.assertRaisesRegex(TypeError, "gemm: bias is of type list"):
+            inlay.gemm(a, b, bias=[1.0])
 
     def test_gemm_refuses_what_is_no_product(self):
         with self.assertRaises(ValueError):

@@ -39,8 +39,9 @@ SAMPLES = [
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24))),
     (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "emulator", "gfx950", "tile=64x64x32")),
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24), "", "", "", random(16, 24), 0.5, -2.0)),
-    (torch.ops.inlay.gemm, (random(16, 40).to(E4M3), random(24, 40).to(E4M3).t(), "", "", "", None, 1.0, 1.0, torch.rand(16, 1), torch.rand(1, 24))),
+    (torch.ops.inlay.gemm, (random(16, 40).to(E4M3), random(24, 40).to(E4M3).t(), "", "", "", None, 1.0, 1.0, None, None, "", None, torch.rand(16, 1), torch.rand(1, 24))),
     (torch.ops.inlay.gemm, (bits(8, 32, most=256, dtype=torch.int8), bits(32, 8, most=256, dtype=torch.int8))),
+    (torch.ops.inlay.gemm, (random(16, 32), random(32, 24), "", "", "", random(16, 24), 0.5, -2.0, random(24), random(16), "silu", random(16, 24))),
     (torch.ops.inlay.softmax, (random(2, 3, 100),)),
     (torch.ops.inlay.softmax, (random(8, 4).t(),)),
     (torch.ops.inlay.rms_norm, (random(4, 64), random(64))),
@@ -154,6 +155,14 @@ class Operators(unittest.TestCase):
         both(lambda a, b, c: inlay.gemm(a, b, c, alpha=0.5, beta=-2), lambda a, b, c: torch.addmm(c, a, b, alpha=0.5, beta=-2),
              random(16, 40), random(40, 24), random(16, 24))
         both(lambda a, b, c: inlay.gemm(a, b, c, beta=0), lambda a, b, c: torch.addmm(c, a, b, beta=0), random(16, 40), random(40, 24), random(16, 24))
+        for name, act in (("relu", torch.relu), ("silu", torch.nn.functional.silu), ("gelu", torch.nn.functional.gelu),
+                          ("gelu_tanh", lambda x: torch.nn.functional.gelu(x, approximate="tanh"))):
+            both(lambda a, b, c, v, w, r, name=name: inlay.gemm(a, b, c, beta=2, bias=v, row_bias=w, activation=name, residual=r),
+                 lambda a, b, c, v, w, r, act=act: act(a @ b + 2 * c + v + w[:, None]) + r,
+                 random(16, 40), random(40, 24), random(16, 24), random(24), random(16), random(16, 24))
+        both(lambda a, b, v: inlay.gemm(a, b, bias=v, activation="gelu"), lambda a, b, v: torch.nn.functional.gelu(a @ b + v),
+             random(16, 40), random(40, 24), random(24))
+        both(lambda a, b, v: inlay.gemm(a, b, bias=v), lambda a, b, v: a @ b + v, random(16, 40), random(40, 24), random(24))
         both(inlay.softmax, lambda x: torch.softmax(x, -1), random(3, 100))
         both(inlay.rms_norm, lambda x, w: torch.nn.functional.rms_norm(x, x.shape[-1:], w, 1e-5), random(2, 3, 64), random(64))
 

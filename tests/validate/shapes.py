@@ -39,6 +39,7 @@ KERNELS += ["vector_add", "moe_stage1"]
 KERNELS += ["gemm --dtype i8 --scales yes", "gemm --arch gfx950 --dtype i8 --scales yes --bias yes"]
 KERNELS += ["gemm --tile 64x64x64 --alpha yes --beta yes --bias yes", "gemm --arch gfx950 --tile 64x64x64 --alpha yes --beta in-place",
             "gemm --tile 64x64x64 --beta yes --pad-a 8 --pad-b 16 --pad-c 5 --pad-d 3"]
+KERNELS += [f"gemm --tile 64x64x64 --activation {act} --bias yes --row-bias yes --residual yes" for act in ("relu", "silu")]
 KERNELS += ["flash_attention", "flash_attention --arch gfx950 --waves 1 --tile-q 32 --tile-k 32 --head-dim 64"]
 KERNELS += ["flash_attention --causal 1", "flash_attention --causal 1 --group 2 --head-dim 64"]
 KERNELS += ["block_scale_gemm", "block_scale_gemm --arch gfx950"]

@@ -7,6 +7,10 @@
 /// With `alpha` and `added` it is what BLAS has, D = alpha A B^T + beta C. Both are f32 in memory, where BLAS's device pointer mode has
 /// them; of beta = 0 nothing of C reaches D, NaN neither.
 ///
+/// What follows the sum has one order, whatever of it there is:
+///
+///     D[m,n] = act(alpha sa[m] sb[n] sum_k A[m,k] B[n,k] + beta C[m,n] + bias[n] + row_bias[m]) + residual[m,n]
+///
 /// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
 /// built, and is the specification:
 ///
@@ -63,6 +67,11 @@ struct GemmSpec {
   /// or what D held before the launch.
   enum class Added : std::uint8_t { none, apart, in_place };
   Added added = Added::none;
+  bool row_bias = false; ///< plus row_bias[m], f32
+  /// Of what there is up to here; gelu is that of erf, gelu_tanh the one by tanh.
+  enum class Activation : std::uint8_t { none, relu, silu, gelu, gelu_tanh };
+  Activation activation = Activation::none;
+  bool residual = false; ///< plus a matrix of the type of the result, after the activation
   /// Whose rows are apart: that matrix has a size of the launch more, pad_a, pad_b, pad_c or pad_d. Of A and B whole 16 bytes. What
   /// lies between the rows of the result is left as it is.
   struct Padded {
@@ -105,7 +114,7 @@ struct GemmSpec {
   } ///< to C, parts of its sums
   [[nodiscard]] bool adds_c() const { return added != Added::none; }
   [[nodiscard]] bool weighted() const {
-    return scales || bias || alpha || adds_c();
+    return scales || bias || row_bias || alpha || adds_c() || residual || activation != Activation::none;
   }                                                                   ///< sums, before they are stored
   [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
@@ -126,6 +135,9 @@ struct GemmSpec {
 /// The kernel as a program. Errors: std::invalid_argument for a specification that is not supported, naming the field and
 /// what would be.
 [[nodiscard]] codegen::Program gemm_program(const GemmSpec& spec);
+
+/// The name of an activation, of the command line and of formulas; `none` too.
+[[nodiscard]] std::string to_string(GemmSpec::Activation activation);
 
 /// `build(gemm_program(spec))`. Errors: those of both.
 [[nodiscard]] Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options = {});
@@ -155,8 +167,8 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors.
 [[nodiscard]] SymLayout shuffled_scales(Sym rows, Sym k);
 
-/// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, alpha, beta, C, parts and arrived where there
-/// are, M, N, K). It makes the run-time checks of the proof report.
+/// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, row_bias, alpha, beta, C, residual, parts and
+/// arrived where there are, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
@@ -170,7 +182,8 @@ struct GemmSpec {
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
 /// or 8-bit numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
 /// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
-/// bound is 0; scales, a bias, alpha and beta C add the roundings of at most eight operations.
+/// bound is 0; scales, biases, alpha and beta C add the roundings of at most ten operations. Through an activation, whose slope is at most
+/// 1.2, goes 1.2 times that, and what f32 errs in it.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed, const GemmPads& pads = {});
 

@@ -35,7 +35,8 @@ std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Elem
   for (const LdsUse& use : uses) widest = std::max(widest, use.vector);
   const int base = std::countr_zero(static_cast<unsigned>(widest));
   const int row_bits = std::countr_zero(static_cast<unsigned>(columns)) - base;
-  for (int bits = 0; bits <= row_bits; ++bits)
+  // Past the vectors of a row, too: rows of 64 bytes that lie 8 apart meet in the banks unless they change places in a line.
+  for (int bits = 0; bits <= row_bits + 2; ++bits)
     for (int shift = bits; shift <= row_bits + 3; ++shift) {
       if (bits == 0 && shift > 0) break;
       if ((std::int64_t{1} << (bits + base + shift)) > std::int64_t{rows} * columns) break;

@@ -87,6 +87,19 @@ double registers(const GemmSpec& s) {
   return accumulators + std::min(operands, 192.0) + staged + 32;
 }
 
+/// What transposing takes, as a factor: of rows that work-items share out in vectors of no power of two, or one each, single elements are
+/// written; and of registers above these, a wave's half or what two waves a SIMD have, what is exchanged goes through moves and scratch.
+double turning(const GemmSpec& s) {
+  double factor = 1;
+  const int waves = s.waves_m * s.waves_n;
+  for (const auto& [turned, rows] : {std::pair(s.turned_a(), s.tile_m), std::pair(s.turned_b(), s.tile_n)}) {
+    const int vectors = rows * s.tile_k / (8 * 64 * waves);
+    if (turned && (vectors < 2 || (vectors & (vectors - 1)) != 0)) factor = 2;
+  }
+  if (s.stored != GemmSpec::Stored::nt && registers(s) > (waves > 4 ? 256 : 384)) factor *= 1.5;
+  return factor;
+}
+
 } // namespace
 
 double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -181,7 +194,8 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   const double full = std::floor((static_cast<double>(workgroups) - 1) / a_round);
   const double rest = static_cast<double>(workgroups) - full * a_round, last = std::ceil(rest / units);
   const double between_rounds = places > 1 ? 0.6 * (before + after) : before + after;
-  return full * (trips * trip(places) + between_rounds) + trips * trip(last) + before + after * last;
+  return turning(s) *
+         (full * (trips * trip(places) + between_rounds) + trips * trip(last) + before + after * last);
 }
 
 codegen::TileOrder gemm_order(const GemmSpec& s, std::int64_t m, std::int64_t n) {

@@ -191,6 +191,22 @@ TEST_CASE("gemm: A as [K,M] and B as [K,N] are what plain loops give, ragged") {
       }
 }
 
+TEST_CASE(
+    "gemm: a transposed tile of rows of 64 bytes is written by dwords, without conflicts, and is right") {
+  using Stored = GemmSpec::Stored;
+  for (const std::string arch : {"gfx942", "gfx950"})
+    for (const Stored stored : {Stored::nn, Stored::tn, Stored::tt}) {
+      GemmSpec spec = small();
+      spec.arch = arch, spec.stored = stored, spec.in = Element::bf16;
+      spec.tile_m = spec.tile_n = 256, spec.tile_k = 32, spec.waves_m = 2, spec.waves_n = 4;
+      CAPTURE(arch, static_cast<int>(stored));
+      const Artifact kernel = build_gemm(spec);
+      CHECK_THAT(kernel.assembly, !Contains("ds_write_b16"));
+      CHECK_THAT(kernel.proofs.text(), Contains("conflict"));
+      expect_exact(spec, kernel, 264, 72, 72, {}, true);
+    }
+}
+
 TEST_CASE("gemm: what no layout but A as [M,K] and B as [N,K] has is refused", "[error]") {
   const auto refused = [](const auto& change) {
     GemmSpec spec = small();

@@ -160,8 +160,8 @@ std::unique_ptr<Kernel> varlen_attention_kernel() {
             {"pages", Read::number(&Prefill::pages, 1, 1 << 24), "64", "of the caches"},
             {"tile-q", Read::number(&Prefill::tile_q, 1, 1024), "64",
              "slots of a block: 16 or 32 for each of its waves"},
-            {"tile-k", Read::number(&Prefill::tile_k, 1, 1024), "64", "keys at a time, 32 or 64"},
-            {"waves", Read::number(&Prefill::waves, 1, 16), "4", "waves of a workgroup: 1, 2 or 4"}}},
+            {"tile-k", Read::number(&Prefill::tile_k, 1, 1024), "auto", "keys at a time, 32 or 64", "64"},
+            {"waves", Read::number(&Prefill::waves, 1, 16), "auto", "waves of a workgroup: 1, 2 or 4", "4"}}},
       .program = varlen_attention_program,
       .sizes =
           [](const Prefill& s) {
@@ -178,7 +178,17 @@ std::unique_ptr<Kernel> varlen_attention_kernel() {
                 "O[{},{},{}] = attention of {} sequences to up to {} keys in pages of {}, {}{}",
                 sequences_of(s).rows, s.heads(), s.head_dim, s.sequences, s.keys, s.page,
                 s.causal ? "causal, " : "", to_string(s.type));
-          }});
+          },
+      // One: the model's launches have sequences of no length. With data all others take longer (docs/measurements/codegen.md).
+      .candidates =
+          [](const Prefill& s, const Flags& fixed) {
+            return only_candidate({{"tile-k", s.keys % 64 == 0 ? "64" : "32"},
+                                   {"waves", s.tile_q % 64 == 0   ? "4"
+                                             : s.tile_q % 32 == 0 ? "2"
+                                                                  : "1"}},
+                                  fixed);
+          },
+      .bound = [](const Prefill&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

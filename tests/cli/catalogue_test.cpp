@@ -363,6 +363,21 @@ TEST_CASE("map: a comparison that is not >= takes the other side where both are 
   }
 }
 
+TEST_CASE("catalogue: varlen_attention has 64 keys at a time where they divide, and as many waves as 16 "
+          "queries each") {
+  for (const auto& [flags, form] : {std::pair("--tile-q 32 --queries 40 --keys 96", "--tile-k 32 --waves 2:"),
+                                    {"--tile-q 16 --queries 20 --keys 128", "auto       --waves 1:"},
+                                    {"--tile-q 128 --queries 40 --keys 128", "what stands without sizes:"}}) {
+    std::vector<std::string> words = {"run", "varlen_attention"};
+    std::istringstream in(flags);
+    for (std::string word; in >> word;) words.push_back(word);
+    const Ran ran = inlay_command(words);
+    CAPTURE(flags, ran.err);
+    CHECK(ran.exit == 0);
+    CHECK_THAT(ran.out, Contains(form));
+  }
+}
+
 TEST_CASE("catalogue: what a kernel does not take is said by its option", "[error]") {
   const auto said = [](std::vector<std::string> words) {
     const Ran ran = inlay_run(std::move(words));

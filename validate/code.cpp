@@ -175,6 +175,9 @@ void Sides::judge() {
     return missing("its waves begin in another MODE than to round to nearest, keep subnormals "
                    "and overflow to infinity "
                    "(.amdhsa_float_*, .amdhsa_fp16_overflow, .amdhsa_dx10_clamp, .amdhsa_ieee_mode)");
+  // ENABLE_EXCEPTION_* are bits 30:24 of compute_pgm_rsrc2 (LLVM's AMDGPUUsage, "Kernel Descriptor").
+  if ((kernel_.descriptor.rsrc2 & 0x7f000000U) != 0)
+    return missing("its waves may stop at an exception (.amdhsa_exception_*)");
   if (kernel_.descriptor.tg_split)
     return missing(
         "waves of a workgroup may be on several compute units (.amdhsa_tg_split), where LDS is not");

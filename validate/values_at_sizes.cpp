@@ -46,7 +46,8 @@ struct Placed {
   std::vector<Number> numbers, reals; ///< by offset: what is loaded, in the field and in runs
   std::vector<std::uint8_t> bytes;
   u64 address = 0;
-  bool added = false; ///< to by atomics: zeros before the launch
+  std::size_t argument = 0; ///< of its pointer among the arguments, in bytes
+  bool added = false;       ///< to by atomics: zeros before the launch
 
   [[nodiscard]] std::span<std::byte> memory() { return std::as_writable_bytes(std::span(bytes)); }
   /// The coordinate with that number, the last index fastest.
@@ -74,6 +75,9 @@ struct StoredElement {
   unsigned wave = 0, lane = 0;
   u64 workgroup = 0;
 };
+
+/// Where buffers are put in turn.
+constexpr unsigned placements = 3;
 
 /// What all workgroups do.
 struct Stored {
@@ -273,6 +277,8 @@ public:
       stored.problem = "at these sizes there are " + std::to_string(groups) + " workgroups; at most " +
                        std::to_string(options_.max_workgroups) + " are followed";
     for (u64 g = 0; all && g < groups && stored.problem.empty() && !stored.wrong; ++g) follow(g, stored);
+    for (unsigned k = 1; all && k < placements && stored.problem.empty() && !stored.wrong; ++k)
+      elsewhere(k, groups, stored);
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       Placed& p = tensors_[t];
       p.added = std::any_of(stored.elements[t].begin(), stored.elements[t].end(),
@@ -462,6 +468,7 @@ private:
         if (value != nullptr) fail("'" + name + "' is a tensor, and has a number too");
         buffers_.push_back(std::make_unique<runtime::Buffer>(device_, tensor->bytes.size()));
         tensor->address = buffers_.back()->address();
+        tensor->argument = a.offset;
         put(&tensor->address, 8);
       } else if (value != nullptr) {
         i64 whole = 0;
@@ -499,6 +506,37 @@ private:
     }
   }
 
+  /// The same with the buffers at other addresses, multiples of 4: what is stored may not depend on where they lie.
+  void elsewhere(unsigned place, u64 groups, Stored& stored) {
+    const auto segment = segment_;
+    std::vector<u64> addresses;
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+      Placed& p = tensors_[t];
+      addresses.push_back(p.address);
+      // Each bit is 0 in one of two places; bits 40 to 46 keep buffers apart.
+      const u64 any = random_of(0xadd4e55U, t) & 0x7ffffffffcULL;
+      p.address = (u64{t + 1} << 40) | (place % 2 == 1 ? any : any ^ 0x7ffffffffcULL);
+      std::memcpy(segment_.data() + p.argument, &p.address, sizeof p.address);
+    }
+    Stored there;
+    there.elements.resize(tensors_.size());
+    there.read.resize(tensors_.size());
+    for (u64 g = 0; g < groups && there.problem.empty() && !there.wrong; ++g) follow(g, there);
+    segment_ = segment;
+    for (std::size_t t = 0; t < tensors_.size(); ++t) tensors_[t].address = addresses[t];
+    stored.wrong = there.wrong;
+    stored.problem = there.problem;
+    stored.taken.insert(stored.taken.end(), there.taken.begin(), there.taken.end());
+    for (std::size_t t = 0; t < tensors_.size() && stored.problem.empty() && !stored.wrong; ++t) {
+      const auto same = [](const auto& a, const auto& b) {
+        return a.first == b.first && a.second.value == b.second.value && a.second.adds == b.second.adds;
+      };
+      if (!std::equal(stored.elements[t].begin(), stored.elements[t].end(), there.elements[t].begin(),
+                      there.elements[t].end(), same))
+        stored.problem = "what is stored to " + tensors_[t].claim->argument + " depends on where buffers lie";
+    }
+  }
+
   void follow(u64 group, Stored& out) {
     const Extent3& grid = geometry_.grid;
     const u64 id[3] = {group % grid.x, group / grid.x % grid.y, group / grid.x / grid.y};
@@ -527,6 +565,10 @@ private:
     }
     if (unread_.empty()) unread_ = client.unread;
     for (const auto& t : extended.unsaid()) out.taken.push_back(t);
+    for (const Element e : values.narrowed())
+      if (out.problem.empty() &&
+          std::none_of(tensors_.begin(), tensors_.end(), [&](const Placed& p) { return p.element == e; }))
+        out.problem = "its instructions convert to " + to_string(e) + ", of which no tensor is";
     if (stop == Flow::Stop::ended || !out.problem.empty()) return;
     out.problem = stop == Flow::Stop::failed ? flow.why()
                                              : "a branch depends on " + flow.terms().text(flow.question(), 4);
@@ -643,7 +685,8 @@ private:
     const bool in_order = ordered();
     r.verdict = in_order ? MachineVerdict::validated : MachineVerdict::undecided;
     r.message = "all " + std::to_string(p.offsets.size()) + " elements, of " +
-                std::to_string(geometry_.grid.count()) + " workgroups, for all values of what is loaded" +
+                std::to_string(geometry_.grid.count()) +
+                " workgroups, for all values of what is loaded, buffers at three places" +
                 (p.added ? " (added by atomics to zeros)" : "") +
                 (options_.ordered ? ""
                  : in_order       ? ", the order of waves validated for these sizes"

@@ -101,7 +101,7 @@ private:
 
 public:
   static bool conflict_free(const Statement& s, const std::vector<std::vector<Number>>& bytes) {
-    const LdsAccess& model = lds_access(s.settings.at("access"), s.settings.at("arch"));
+    const LdsAccess& model = lds_access(s.setting("access"), s.setting("arch"));
     Number width = model.bytes, aligned = model.alignment;
     for (const auto& lane : bytes)
       if (lane[0] % aligned != 0) return false;
@@ -120,15 +120,13 @@ public:
     return true;
   }
   static Number setting(const Statement& s, const char* key) {
-    auto it = s.settings.find(key);
-    if (it == s.settings.end()) throw Stuck(std::string("no ") + key);
-    Expr x = read_expression(it->second);
+    Expr x = read_expression(s.setting(key));
     if (x->op != "int") throw Stuck(std::string(key) + " is no number");
     return x->value;
   }
   static bool coalesced(const Statement& s, const std::vector<std::vector<Number>>& offsets) {
     Number element = setting(s, "element-bytes"), allowed = setting(s, "lines"),
-           line = global_memory(s.settings.at("arch")).line_bytes;
+           line = global_memory(s.setting("arch")).line_bytes;
     std::set<Number> bytes, lines;
     for (const auto& lane : offsets)
       for (std::size_t v = 0; v < lane.size(); ++v) {

@@ -47,7 +47,7 @@ std::string banks_by_residues(Derivation& derivation) {
     outer.push_back(core.outer.front());
     core.outer.erase(core.outer.begin());
   }
-  Number period = 4 * static_cast<Number>(lds_access(s.settings.at("access"), s.settings.at("arch")).banks);
+  Number period = 4 * static_cast<Number>(lds_access(s.setting("access"), s.setting("arch")).banks);
   for (const Stage& w : outer)
     period = std::max(period, Number{1} << (w.bits + w.base + (w.shift < 0 ? -w.shift : w.shift)));
   Residues algebra;
@@ -135,7 +135,7 @@ std::string lines_by_forms(Derivation& derivation) {
   derivation.symbols();
   const Function& f = s.functions[0];
   Number element = Definition::setting(s, "element-bytes"), allowed = Definition::setting(s, "lines"),
-         line = global_memory(s.settings.at("arch")).line_bytes;
+         line = global_memory(s.setting("arch")).line_bytes;
   std::vector<std::optional<Number>> size;
   for (const Expr& x : f.extents) size.push_back(number_in(derivation.e.expression(x, derivation.user)));
   if (!size[0] || *size[0] > 64 || (size.size() > 1 && (!size[1] || *size[1] > 16))) throw Stuck("no wave");

@@ -73,6 +73,12 @@ struct Statement {
   std::vector<Expr> terms, facts;
   std::map<std::string, Number> example;       // values at which the facts are said to hold
   std::map<std::string, std::string> settings; // arch, access, element-bytes, lines
+  /// Errors: Stuck, where it has none of that name.
+  [[nodiscard]] const std::string& setting(const char* key) const {
+    const auto it = settings.find(key);
+    if (it == settings.end()) throw Stuck(std::string("no ") + key);
+    return it->second;
+  }
   /// symbol, let, named, digits, through, core, residues, bounds; of pieces case, quotient and cut as well, a case's lines after it.
   std::vector<std::pair<std::string, std::string>> hints;
 };

@@ -782,6 +782,19 @@ TEST_CASE("after the loop: a load of the trip that there is not is not validated
   CHECK_THAT(text_of(beyond), Contains("loads what the code loads in a later trip only"));
 }
 
+TEST_CASE("code whose waves may stop at an exception is not validated") {
+  const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
+  std::string text = a.assembly;
+  const std::string kernel = ".amdhsa_kernel ";
+  const std::size_t at = text.find('\n', text.find(kernel)) + 1;
+  REQUIRE(text.find(kernel) != std::string::npos);
+  text.insert(at, "\t\t.amdhsa_exception_fp_ieee_inexact 1\n");
+  const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+  const auto object = runtime::CodeObject::parse(bytes);
+  CHECK_THAT(text_of(validate_code(object, object.kernel(a.kernel), a.source->code)),
+             Contains(".amdhsa_exception_"));
+}
+
 TEST_CASE("code that loads what it has stored itself is not validated") {
   const kernels::Artifact a = kernels::find_kernel("map")->build({{"expr", "a = a * 2 + b"},
                                                                   {"operands", "a:f32,b:f32"},

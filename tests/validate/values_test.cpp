@@ -84,6 +84,31 @@ TEST_CASE("values: what is stored is the expression, for all elements") {
 }
 
 TEST_CASE(
+    "values: where buffers lie may not matter, nor may a number pass through a format that no tensor has") {
+  const std::string value = rows + "value out(i) = in(i)";
+  CHECK(only(built(load + store), value).verdict == Verdict::validated);
+  // Nothing is stored where one bit of an address is 1, or 0.
+  for (const unsigned bit : {2U, 5U, 11U, 19U, 31U})
+    for (const std::string of : {"s4", "s6"})
+      for (const std::string is : {"scc0", "scc1"}) {
+        const auto r = only(built(load + "s_bitcmp1_b32 " + of + ", " + std::to_string(bit) + "\ns_cbranch_" +
+                                  is + " past\n" + store + "past:\n"),
+                            value);
+        INFO(of << " " << bit << " " << is << ": " << r.message);
+        CHECK(r.verdict != Verdict::validated);
+      }
+  // The value itself.
+  const auto added = only(
+      built(load + "v_and_b32_e64 v4, s6, 64\nv_cvt_f32_u32_e32 v4, v4\nv_add_f32_e32 v2, v2, v4\n" + store),
+      value);
+  CHECK(added.verdict != Verdict::validated);
+  const auto narrow =
+      only(built(load + "v_cvt_f16_f32_e32 v2, v2\nv_cvt_f32_f16_e32 v2, v2\n" + store), value);
+  CHECK(narrow.verdict != Verdict::validated);
+  CHECK(narrow.message.find("convert to f16, of which no tensor is") != std::string::npos);
+}
+
+TEST_CASE(
     "values: a store that is missing, elsewhere, or of the wrong element is found, with its instruction") {
   // The last element of each workgroup is not stored.
   const std::string partly =

@@ -825,6 +825,9 @@ Heard heard_of(const Wave& wave, u64 group);
 /// A load with a scope, or an atomic, of what another device has stored last: not to be seen, where one of the two is not of system scope
 /// and nothing else orders them.
 void check_flag(Wave& wave, Allocation& home, u64 address, unsigned bytes, unsigned lane);
+/// A load of device scope sees the memory behind the L2 caches: what another workgroup of the device has stored there without a scope
+/// has to be written back. For targets with scopes.
+void check_scoped_read(Wave& wave, Allocation& home, u64 address, unsigned bytes, unsigned lane);
 /// All workgroups of all devices have ended: what one device does to memory of another that goes on in its stream. `any`: a wave.
 void check_ends(Wave& any);
 // banks.cpp

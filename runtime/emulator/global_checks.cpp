@@ -613,6 +613,29 @@ void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned
   }
 }
 
+void check_scoped_read(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
+  if (home.writers.load(std::memory_order_relaxed) == nullptr) return;
+  const Writers writers(w, home, false);
+  const Workgroup& g = *w.group;
+  const u64 first = address - home.begin;
+  for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
+    const u64 entry = writers.of_word(d);
+    if (entry == 0 || entry >> 36 == writers.me() || (entry & bytes_of_word(d, first, bytes) & 15U) == 0 ||
+        (entry & Writers::atomic) != 0 ||
+        g.launch->code->operations[(entry >> 5) & 0x7ffffU].memory.device_scope)
+      continue;
+    const Other other(w, entry);
+    if (other.same_group || other.device != g.device || other.released != Other::never) continue;
+    report(w, FindingKind::races,
+           "reads " + byte_of(home, home.begin + d * 4) + ", which " + other.who() + " writes with '" +
+               other.instruction->text +
+               "'; a load of device scope sees what has been written back, and nobody does that "
+               "('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)')",
+           lane, home.begin + d * 4);
+    return;
+  }
+}
+
 namespace {
 
 /// What stands for an access of another device to memory of one that ends, as `entry` has it.

@@ -333,6 +333,8 @@ void run_memory(Wave& w, const Operation& op) {
       const unsigned bytes = std::min<unsigned>(f.format_count != 0 ? a.format.bytes() : f.bytes, a.limit[l]);
       Allocation* const home = bytes == 0 ? nullptr : w.group->launch->memory->find(a.address[l], bytes);
       if (wants_order(w, f, home)) check_global_reads(w, *home, a.address.data(), lane_bit(l), bytes);
+      if (home != nullptr && !home->of_host && is_scoped_load(w, f))
+        check_scoped_read(w, *home, a.address[l], bytes, l);
     });
   }
   count_traffic(w, op, a);

@@ -61,6 +61,12 @@ inline bool wants_order(const Wave& w, const MemoryFields& f, const Allocation* 
   return home != nullptr && !f.device_scope && w.group->tracks_global;
 }
 
+/// A load of device scope, where a device has several L2 caches.
+inline bool is_scoped_load(const Wave& w, const MemoryFields& f) {
+  return f.device_scope && f.kind == MemoryFields::Kind::load && w.group->tracks_global &&
+         machine::target(w.arch).scopes;
+}
+
 /// Whether an atomic, or an access with a scope, may tell another device something.
 inline bool tells_devices(const Wave& w) { return w.group->launch->devices > 1 && w.group->tracks_global; }
 

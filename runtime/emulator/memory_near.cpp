@@ -415,6 +415,10 @@ bool run_near(Wave& w, const Operation& op) {
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
   if (!lds && !store && f.device_scope && !near[0].home->of_host) synchronize(w);
+  if (!lds && is_scoped_load(w, f) && near[0].home != nullptr && !near[0].home->of_host)
+    each_lane(mask, [&](unsigned l) {
+      check_scoped_read(w, *near[0].home, reinterpret_cast<u64>(near[0].base) + near[0].at.at[l], f.bytes, l);
+    });
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
   if (!lds && store && f.device_scope) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;

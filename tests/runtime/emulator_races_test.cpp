@@ -265,7 +265,15 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       {"another workgroup's, its barriers do not count", 2, 1,
        only(0, 0, "a", store) + barrier + only(1, 0, "b", load), 1, 0},
       {"one load of device scope", 2, 1,
-       only(0, 0, "a", store) + only(1, 0, "b", at + "global_load_dword v3, v2, s[4:5] sc1\n"), 0, 0},
+       only(0, 0, "a", store) + only(1, 0, "b", at + "global_load_dword v3, v2, s[4:5] sc1\n"), 1, 0},
+      {"one load of device scope of what was written back", 2, 1,
+       only(0, 0, "a", store + back + counts) +
+           only(1, 0, "b", counts + wait + at + "global_load_dword v3, v2, s[4:5] sc1\n"),
+       0, 0},
+      {"one load of device scope of what was stored with it", 2, 1,
+       only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n") +
+           only(1, 0, "b", at + "global_load_dword v3, v2, s[4:5] sc1\n"),
+       0, 0},
       {"a counter, and nothing cleared", 2, 1,
        only(0, 0, "a", store + back + counts) + only(1, 0, "b", counts + wait + load), 1, 0},
       {"a counter", 2, 1,
@@ -277,7 +285,7 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       {"a flag of the workgroup alone", 2, 1,
        only(0, 0, "a", store + back + flag + "global_store_dword v2, v4, s[4:5]\n") +
            only(1, 0, "b", looks + wait + acquire + load),
-       1, 0},
+       2, 0},
       {"cleared, but before the counter", 2, 1,
        only(0, 0, "a", store + back + counts) + only(1, 0, "b", acquire + counts + wait + load), 1, 0},
       {"not written back", 2, 1,

@@ -580,7 +580,11 @@ Expr Expressions::normal(Expr e) {
   }
   case Fn::select: { // a >= a, and numbers, are decided
     const ExprNode a = node(n.args[0]), b = node(n.args[1]);
-    const bool numbers = a.fn == Fn::constant && b.fn == Fn::constant;
+    // Not where rounding to f32, in which maps compute, may make them another pair.
+    const bool same = a.value == b.value && static_cast<float>(a.value) == a.value;
+    const bool apart = std::abs(a.value - b.value) > 0x1p-20 * (std::abs(a.value) + std::abs(b.value));
+    const bool numbers = a.fn == Fn::constant && b.fn == Fn::constant &&
+                         (same || apart || std::isinf(a.value) || std::isinf(b.value));
     out = n.args[2] == n.args[3] || n.args[0] == n.args[1] ? arg(2)
           : numbers                                        ? arg(a.value >= b.value ? 2 : 3)
                                                            : make(n);

@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace inlay::codegen {
 namespace {
@@ -897,11 +899,42 @@ void check_constant(const char* operation, double value, const std::source_locat
                        "line   " + std::to_string(where.line()),
                        "what has been multiplied out, between 1.5e-45 and 3.4e38, or INFINITY");
 }
+// Also on the way no number that is made of constants alone passes what f32 holds.
 void check_constants(const char* operation, Expr map, const std::source_location& where) {
-  (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+  constexpr double least = std::numeric_limits<float>::min();
+  std::unordered_map<int, std::optional<double>> known;
+  const auto value_of = [&](auto&& self, Expr e) -> std::optional<double> {
+    if (const auto at = known.find(e.id); at != known.end()) return at->second;
+    const ExprNode n = e.node();
     if (n.fn == Fn::constant || n.fn == Fn::inside) check_constant(operation, n.value, where);
-    return std::nullopt;
-  });
+    const auto refuse = [&](const std::string& what) {
+      throw CodegenError(std::string(operation) + ": " + what, "line   " + std::to_string(where.line()),
+                         "what has been multiplied out, between 1.2e-38 and 3.4e38");
+    };
+    std::vector<double> x;
+    for (const int a : n.args)
+      if (const auto v = self(self, Expr{e.arena, a}); v && std::isfinite(*v)) x.push_back(*v);
+    const auto last = n.args.empty() ? std::nullopt : known.at(n.args.back());
+    // 1 / x, log(x), 1 / sqrt(x) of a number that hardware may take for 0.
+    const bool takes = n.fn == Fn::div || n.fn == Fn::power || n.fn == Fn::log || n.fn == Fn::log2;
+    if (takes && last && *last != 0 && std::abs(*last) < least)
+      refuse(to_string(e, [](int) { return std::string("x"); }) + " takes " + as_text(*last) +
+             ", which f32 may flush to 0");
+    std::optional<double> out;
+    if (n.fn == Fn::constant) out = n.value;
+    const bool folds = takes || n.fn == Fn::add || n.fn == Fn::mul || n.fn == Fn::sub || n.fn == Fn::exp ||
+                       n.fn == Fn::exp2 || n.fn == Fn::max || n.fn == Fn::min;
+    if (folds && x.size() == n.args.size()) {
+      out = function_value(n, x);
+      const bool nowhere = takes && !std::isfinite(*out); // log(0): a claim says so
+      const double size = std::abs(*out);
+      if (!nowhere && (!std::isfinite(static_cast<float>(*out)) || (size != 0 && size < least)))
+        refuse(to_string(e, [](int) { return std::string("x"); }) + " is " + as_text(*out) +
+               ", which f32, in which it computes, does not hold");
+    }
+    return known[e.id] = out;
+  };
+  (void)value_of(value_of, map);
 }
 
 // Literals that a map may come to are numbers of what it gives.

@@ -477,6 +477,40 @@ TEST_CASE("adversary: numbers that a table holds are factors, of each workgroup'
   }));
 }
 
+TEST_CASE("adversary: constants that f32 rounds, or does not hold on the way") {
+  const Of same = [](Expr x) { return x; };
+  const auto of = [](Expr x, double c) { return x.arena->constant(c); };
+  std::vector<Attack> attacks;
+  const auto attack_by = [&](const std::string& name, const Of& map, const std::string& because) {
+    attacks.push_back({name, because, mapped({same, same, map, 1, 1}), {{300}, {512}}});
+  };
+  const std::string value = "z is what the specification says",
+                    large = "f32, in which it computes, does not hold", small = "which f32 may flush to 0";
+  // As f32 the two are one number.
+  attack_by(
+      "2^24 >= 2^24 + 1", [&](Expr x) { return select(of(x, 16777216), of(x, 16777217), x + 1.0, x); },
+      value);
+  attack_by(
+      "0.1 >= 0.100000001", [&](Expr x) { return select(of(x, 0.1), of(x, 0.100000001), x + 1.0, x); },
+      value);
+  attack_by(
+      "1 >= 1.00000001", [&](Expr x) { return select(x * 0.0 + 1.0, of(x, 1.00000001), x + 1.0, x); }, value);
+  attack_by(
+      "1e30 * 1e30", [&](Expr x) { return x * (of(x, 1e30) * of(x, 1e30)) * 1e-30 * 1e-30; }, large);
+  attack_by(
+      "exp(100)", [&](Expr x) { return x * exp(of(x, 100)) * exp(of(x, -100)); }, large);
+  attack_by(
+      "exp2(-200)", [&](Expr x) { return x * exp2(of(x, -200)) * exp2(of(x, 100)) * exp2(of(x, 100)); },
+      large);
+  attack_by(
+      "1 / 1e-40", [&](Expr x) { return x * rcp(of(x, 1e-40)) * 1e-40; }, small);
+  attack_by(
+      "x / 1e-40", [&](Expr x) { return x / of(x, 1e-40) * 1e-40; }, small);
+  attack_by(
+      "rsqrt(1e-44)", [&](Expr x) { return x * rsqrt(of(x, 1e-44)) * sqrt(of(x, 1e-44)); }, small);
+  attack(attacks);
+}
+
 TEST_CASE("adversary: what lies outside, after a reduction over other elements") {
   // y(m) = `monoid` of x(m, n) over n, and `specified` where x has no row m; the rows that x has not hold `left` in the left half of
   // the columns and `right` in the right half, which are reduced each by itself, or at once, and then joined.

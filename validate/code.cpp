@@ -191,6 +191,17 @@ void Sides::judge() {
     missing("a loop holds loops, and the machine code is followed through one loop after the other");
     return;
   }
+  const bool waits_for_others =
+      std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
+        return std::any_of(r.body.begin(), r.body.end(), [](const Inst& i) {
+          return i.kind == InstKind::release || i.kind == InstKind::ticket || i.kind == InstKind::await ||
+                 i.kind == InstKind::signal;
+        });
+      });
+  if (waits_for_others) {
+    if (options_.order) try_to([&] { order(); });
+    return missing("releases, tickets and turns of workgroups, which are not followed");
+  }
   try_to([&] { guards(); });
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;

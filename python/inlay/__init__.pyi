@@ -170,7 +170,7 @@ def recheck(certificate: str, /) -> dict[str, Any]:
 def time(file: Any, *args: Any, kernel: Optional[str] = ..., grid: Any = ..., block: Any = ..., arch: Optional[str] = ..., **options: Any) -> Timing:
     """Clocks of a launch on hardware by the model: `inlay time`, as a Timing. Arrays are inputs; nothing is written back.
 
-    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
+    Of a file as `check` takes it, of a Triton kernel, whose keywords follow as in its launch, or of a function of FlyDSL's that launches one kernel.
 
         >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256).clocks
         >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")"""
@@ -362,13 +362,16 @@ def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any:
     A dict of what the command's JSON has, and `directory`. A size may be a tuple, `m=(1, 16384)` or with a multiple `n=(1024, 8192, 64)`: several
     forms go into one file, from which `load` takes the one for the sizes of a launch; `most`, `points` and `forms` as of `inlay build --for`."""
 def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: Any = ..., stress: Any = ..., **kwargs: Any) -> Any:
-    """Runs a Triton kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
+    """Runs a kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
 
-    `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
+    Of Triton: `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
     written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
+    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object (AITER's `.co`), a
+    launch manifest, a folder of Triton's cache, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
 
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
-        >>> assert report, report"""
+        >>> assert report, report
+        >>> inlay.check("add.hip", x, y, out, n, grid=4, block=256)"""
 def compare(left: Any, right: Any, /, **options: Any) -> Any:
     """Two code objects side by side: `inlay compare`, as a dict."""
 def draw(expression: Any = ..., /, *, tv: Any = ..., tile: Any = ..., mfma: Any = ..., banks: Any = ..., arch: Any = ...) -> Any:
@@ -447,8 +450,8 @@ def softmax(x: Any, /, *, device: Any = ..., arch: Any = ..., **options: Any) ->
 def validate(file: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict.
 
-    Of a code object or a kernel's name, with the command's options; or of a Triton kernel, whose arguments follow as in its launch: they
-    say what it is compiled for, and what is shown holds for all values that the code can get.
+    Of a file as `check` takes it or a kernel's name, with the command's options; or of a Triton kernel or a function of FlyDSL's, whose arguments follow as in
+    a launch: they say what it is compiled for, and what is shown holds for all values that the code can get.
 
         >>> inlay.validate("add.hsaco", block=256)["kernels"][0]["verdict"]
         >>> inlay.validate(add[(4,)], x, y, out, n, BLOCK=256)"""

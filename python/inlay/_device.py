@@ -32,7 +32,7 @@ class Emulator:
     `opened` is for a process that `inlay run-with` started: the device is there, and its report is that of the command.
     """
 
-    def __init__(self, arch="gfx942", check="all", stress=0, opened=False):
+    def __init__(self, arch="gfx942", check="all", stress=0, opened=False, dump=None):
         self.arch = arch
         self._hip = ctypes.CDLL(hip_library())
         self._hip.inlay_hip_report.restype = self._hip.inlay_hip_error.restype = ctypes.c_char_p
@@ -43,7 +43,7 @@ class Emulator:
         self._pointed = collections.deque(maxlen=256)  # tensors whose address the program took: it may be an argument by itself
         self.profiles = []  # names of launches, a list for each of torch's profilers that is on
         if not opened:
-            self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, None))
+            self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, dump and dump.encode()))
 
     def _checked(self, code):
         if code != 0:

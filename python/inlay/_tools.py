@@ -211,10 +211,6 @@ def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=Fal
     return result
 
 
-def _is_file(a):
-    return isinstance(a, (str, os.PathLike))
-
-
 class Timing(dict):
     """The clocks of a launch by the model: a dict, the JSON of `inlay time`, and what is asked for most as fields.
 
@@ -259,12 +255,18 @@ class Timing(dict):
 def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
     """Clocks of a launch on hardware by the model: `inlay time`, as a Timing. Arrays are inputs; nothing is written back.
 
-    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
+    Of a file as `check` takes it, of a Triton kernel, whose keywords follow as in its launch, or of a function of FlyDSL's that launches one kernel.
 
         >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256).clocks
         >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")
     """
-    if not _is_file(file):
+    from . import _sources
+
+    if _sources.is_file(file):
+        file = _sources.code_object(file, arch)
+    elif _sources.is_flydsl(file):
+        file, args, options = _sources.flydsl_file("time", file, args, options, arch or "gfx942"), (), {}
+    else:
         from ._triton import compiled
 
         arch = arch or "gfx942"
@@ -281,16 +283,20 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
 def validate(file, /, *args, grid=None, arch=None, **options):
     """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict.
 
-    Of a code object or a kernel's name, with the command's options; or of a Triton kernel, whose arguments follow as in its launch: they
-    say what it is compiled for, and what is shown holds for all values that the code can get.
+    Of a file as `check` takes it or a kernel's name, with the command's options; or of a Triton kernel or a function of FlyDSL's, whose arguments follow as in
+    a launch: they say what it is compiled for, and what is shown holds for all values that the code can get.
 
         >>> inlay.validate("add.hsaco", block=256)["kernels"][0]["verdict"]
         >>> inlay.validate(add[(4,)], x, y, out, n, BLOCK=256)
     """
-    if _is_file(file):
+    from . import _sources
+
+    if _sources.is_file(file):
         if args:
             raise TypeError("inlay.validate of a file takes no arguments of a launch")
-        return answer(["validate", os.fspath(file)], {**options, "arch": arch, "grid": grid})
+        return answer(["validate", _sources.code_object(file, arch)], {**options, "arch": arch, "grid": grid})
+    if _sources.is_flydsl(file):
+        return answer(["validate", _sources.flydsl_file("validate", file, args, options, arch or "gfx942")], {})
     from ._triton import compiled
 
     code = compiled("validate", file, grid, arch or "gfx942", args, options)

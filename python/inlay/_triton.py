@@ -2,6 +2,7 @@
 import os
 import tempfile
 
+from ._sources import code_object, flydsl_launch, is_file, is_flydsl
 from ._tools import CommandError, exec, host, processor
 
 
@@ -43,17 +44,37 @@ def _sentence(finding):
 
 
 def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False, **kwargs):
-    """Runs a Triton kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
+    """Runs a kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
 
-    `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
+    Of Triton: `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
     written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
+    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object (AITER's `.co`), a
+    launch manifest, a folder of Triton's cache, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
 
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
         >>> assert report, report
+        >>> inlay.check("add.hip", x, y, out, n, grid=4, block=256)
     """
+    if is_file(kernel):
+        file = code_object(kernel, arch)
+        of_arch = {} if file != os.fspath(kernel) or "arch" in kwargs else {"arch": None}
+        details = exec(file, *args, grid=grid, check=None if check == "all" else check, stress=stress, **{**of_arch, **kwargs})
+        return Report(details.get("kernel", os.path.basename(file)), details.get("arch", arch), details, file)
+    if is_flydsl(kernel):
+        launches, files = flydsl_launch("check", kernel, args, kwargs, arch, check, stress)
+        return Report(*_of_launches(launches, arch), files[-1] if files else None)
     code = compiled("check", kernel, grid, arch, args, kwargs)
     details = exec(code.file, *code.values, check=None if check == "all" else check, stress=stress, **code.launch)
     return Report(code.name, arch, details, code.file)
+
+
+def _of_launches(launches, arch):
+    """Name, processor and details of a Report of several launches."""
+    from ._device import defects
+
+    found = [{"kind": kind, "message": text.removeprefix(kind + ": ")} for kind, text in defects(launches)]
+    names = dict.fromkeys(launch.get("kernel", "") for launch in launches)
+    return ", ".join(names) or "no launch", arch, {"findings": found, "launches": launches, "status": 0 if launches else 1}
 
 
 class Compiled:

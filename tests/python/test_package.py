@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -589,6 +590,92 @@ class Kernels(unittest.TestCase):
         c = inlay.gemm(a, b)
         self.assertEqual(c.dtype, torch.bfloat16)
         torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=2.0**-7, atol=1e-3)
+
+
+ADD = """
+#define __global__ __attribute__((global))
+extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+  int i = __builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
+  if (i < n) z[i] = x[i] + y[i];
+}
+"""
+
+
+class Files(unittest.TestCase):
+    """check, time and validate of code objects, sources and folders."""
+
+    def arrays(self, n):
+        x = numpy.arange(n, dtype=numpy.float32)
+        return x, 2 * x, numpy.zeros(n, numpy.float32)
+
+    def test_a_code_object_and_its_manifest(self):
+        with tempfile.TemporaryDirectory() as directory:
+            inlay.build("vector_add", directory, arch="gfx950")
+            x, y, z = self.arrays(1024)
+            report = inlay.check(directory + "/vector_add.hsaco", z, x, y, 1024, grid=1, block=256)
+            self.assertTrue(report, report)
+            self.assertEqual((report.name, report.arch), ("vector_add", "gfx950"))
+            self.assertTrue((z == x + y).all())
+            report = inlay.check(directory + "/vector_add.hsaco", z[:1000], x, y, 1024, grid=1, block=256)
+            self.assertRegex(str(report), "bounds: writes")
+            self.assertTrue(inlay.check(directory + "/vector_add.json", size={"n": 1024}))
+            # A folder of one kernel with its description, as in Triton's cache.
+            self.assertGreater(inlay.time(directory, size={"n": 1024}).clocks, 500)
+            inlay.build("softmax", directory + "/other")
+            with self.assertRaisesRegex(inlay.CommandError, "a folder of 2 kernels .*: other/softmax.json, vector_add.json"):
+                inlay.validate(directory)
+
+    @unittest.skipUnless(any(shutil.which(f"clang++-{n}") for n in range(18, 26)), "no clang that knows gfx950")
+    def test_a_hip_source(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source = directory + "/add.hip"
+            with open(source, "w") as file:
+                file.write(ADD)
+            for arch in ("gfx942", "gfx950"):
+                x, y, z = self.arrays(1000)
+                report = inlay.check(source, x, y, z, 1000, grid=4, block=256, arch=arch)
+                self.assertTrue(report, report)
+                self.assertEqual((report.name, report.arch), ("add", arch))
+                self.assertTrue((z == x + y).all())
+                self.assertEqual(inlay.time(source, x, y, z, 1000, grid=4, block=256, arch=arch).arch, arch)
+                self.assertEqual(inlay.validate(source, arch=arch)["kernels"][0]["verdict"], "validated")
+                with open(directory + "/over.hip", "w") as file:
+                    file.write(ADD.replace("i < n", "i <= n"))
+                report = inlay.check(directory + "/over.hip", x, y, z, 1000, grid=4, block=256, arch=arch)
+                self.assertRegex(str(report), r"bounds: writes 4 bytes at argument 2 (.|\n)*over.hip:5")
+            with open(source, "w") as file:
+                file.write("void f( {")
+            with self.assertRaisesRegex(inlay.CommandError, r"does not compile .*add.hip\n(.|\n)*error: "):
+                inlay.check(source, grid=1, block=64)
+
+
+@unittest.skipUnless(importlib.util.find_spec("flydsl") and importlib.util.find_spec("torch"), "flydsl and torch are not installed")
+class FlyDSL(unittest.TestCase):
+    def test_a_function_of_flydsl(self):
+        import test_pytest
+
+        with tempfile.TemporaryDirectory() as directory:
+            with open(directory + "/flydsl_add.py", "w") as file:
+                file.write(test_pytest.FLYDSL_KERNEL)
+            script = """
+import torch, inlay, flydsl_add
+def arrays(n): return torch.rand(n), torch.rand(n), torch.zeros(n)
+a, b, c = arrays(256)
+report = inlay.check(flydsl_add.add, a, b, c, 256)
+assert report and report.name.startswith("add_kernel") and torch.equal(c, a + b), report
+print(inlay.check(flydsl_add.add, *arrays(250), 250))
+print(inlay.time(flydsl_add.add, a, b, c, 256).clocks, inlay.validate(flydsl_add.add, a, b, c, 256)["kernels"][0]["verdict"])
+try:
+    inlay.check(flydsl_add.add, a, b, c, 256, arch="gfx950")
+except inlay.CommandError as e:
+    print(e)
+"""
+            ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=directory,
+                                 env={**os.environ, "PYTHONPATH": os.pathsep.join([directory, os.environ.get("PYTHONPATH", "")]), "FLYDSL_RUNTIME_ENABLE_CACHE": "0"})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout, r"bounds: writes 4 bytes(.|\n)*source flydsl_add.py:16:")
+        self.assertRegex(ran.stdout, r"\n\d+\.\d validated\n")
+        self.assertIn("FlyDSL has gfx942 all 0 in this process", ran.stdout)
 
 
 @unittest.skipUnless(importlib.util.find_spec("triton"), "triton is not installed: inlay.check compiles the kernel by it")

@@ -274,7 +274,8 @@ print("right")
 """
 
 
-FLYDSL_TESTS = FLYDSL_SCRIPT[:FLYDSL_SCRIPT.index("a, b = ")].replace("n // 64", "(n + 63) // 64") + """
+FLYDSL_KERNEL = FLYDSL_SCRIPT[:FLYDSL_SCRIPT.index("a, b = ")].replace("n // 64", "(n + 63) // 64")
+FLYDSL_TESTS = FLYDSL_KERNEL + """
 def test_whole():
     a, b, c = torch.rand(256).cuda(), torch.rand(256).cuda(), torch.zeros(256).cuda()
     add(a, b, c, 256, stream=torch.cuda.Stream())

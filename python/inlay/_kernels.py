@@ -178,6 +178,7 @@ _NAMES = {name: element for name, element in _LAUNCHED.items() if not element.st
 _BITS = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "bf16": "int16"}
 
 
+@functools.cache
 def _name_of(dtype):
     return str(dtype).replace("torch.", "")
 
@@ -384,7 +385,8 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
         out = _emulated(name, inputs, "bounds,uninit,races", {"dtype": dtype, "arch": where.partition(":")[2], **sizes, **options})
         return [_like(out[n][0], like, shape, element) for n, (shape, element) in outputs.items()]
     plan = _plan(name, where, dtype, tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
-    _same_elements(name, inputs, dict(zip(plan.order, plan.kernel._types)))
+    if not on_gpu:  # of tensors there the launch looks at the types
+        _same_elements(name, inputs, dict(zip(plan.order, plan.kernel._types)))
     given = {n: _contiguous(a) for n, a in inputs.items()}
     for n in plan.order:
         if n not in given:
@@ -448,25 +450,31 @@ GEMM_ACTIVATIONS = ("relu", "silu", "gelu", "gelu_tanh")
 
 
 def _factor(a):
-    name = _name_of(a.dtype)
+    return _factor_of(a.dtype)
+
+
+@functools.cache
+def _factor_of(dtype):
+    name = _name_of(dtype)
     if name not in _FACTORS:
         raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken")
     return _FACTORS[name]
 
 
 def gemm_shapes(a, b, options=None, c=None, beta=1.0, bias=None, row_bias=None, activation=None, residual=None, scale_a=None, scale_b=None):
+    _arrays("gemm", a=a, b=b)
     given = {"c": c, "bias": bias, "row_bias": row_bias, "residual": residual, "scale_a": scale_a, "scale_b": scale_b}
-    _arrays("gemm", a=a, b=b, **{n: x for n, x in given.items() if x is not None})
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
+    given = {n: x for n, x in given.items() if x is not None}
+    if given:
+        _arrays("gemm", **given)
+    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or _name_of(a.dtype) != _name_of(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type" +
                          ("\n  hint   a.reshape(-1, a.shape[-1])" if len(a.shape) > 2 and len(b.shape) == 2 else ""))
     dtype, _ = _factor(a)
     if (scale_a is None) != (scale_b is None) or dtype == "fp4" and scale_a is None:
         raise ValueError(f"gemm: scale_{'a' if scale_a is None else 'b'} is missing: " +
                          ("of float4 both have scales" if dtype == "fp4" else "both have scales, or none"))
-    for n, scale, rows in (("scale_a", scale_a, a.shape[0]), ("scale_b", scale_b, b.shape[1])):
-        if scale is None:
-            continue
+    for n, scale, rows in () if scale_a is None else (("scale_a", scale_a, a.shape[0]), ("scale_b", scale_b, b.shape[1])):
         shape, name = tuple(scale.shape), _name_of(scale.dtype)
         if dtype == "fp4":
             want, right = f"{(rows, a.shape[1] // 16)} of float8_e8m0fnu", shape == (rows, a.shape[1] // 16) and a.shape[1] % 16 == 0 and name in ("float8_e8m0fnu", "uint8")
@@ -531,11 +539,14 @@ def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, bias=None,
     in_byte = 2 if dtype == "fp4" else 1
     step = 256 // in_byte if dtype == "fp4" else together  # the kernel's unit of K; more zeros of K change no sum
     more = -k % step or (step if k == 0 else 0)
-    left, right = (_as_bits(x) if _of_gpu(x) else host(x) for x in (a, b))
-    right = right.t() if _of_gpu(b) else right.T
-    if more:
-        left, right = (_padded(x, more) for x in (left, right))
-    left, right = (_with_type(x, a) for x in (left, right))
+    if _of_gpu(a) and not more:
+        left, right = a, b.t()
+    else:
+        left, right = (_as_bits(x) if _of_gpu(x) else host(x) for x in (a, b))
+        right = right.t() if _of_gpu(b) else right.T
+        if more:
+            left, right = (_padded(x, more) for x in (left, right))
+        left, right = (_with_type(x, a) for x in (left, right))
     inputs = {"a": left, "b": right}
     if dtype == "fp4":
         inputs["sa"], inputs["sb"] = _block_scales(scale_a, m, (k + more) // 16), _block_scales(scale_b, n, (k + more) // 16)

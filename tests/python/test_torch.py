@@ -238,6 +238,14 @@ class Operators(unittest.TestCase):
             compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
             self.assertTrue(torch.equal(compiled(x), model(x)))
 
+    def test_compiled_products_with_c_and_with_scales_give_eagers_bits(self):
+        x, w, c = random(24, 64, dtype=BF16), random(64, 40, dtype=BF16), random(24, 40, dtype=BF16)
+        a, b = random(16, 64).to(E4M3), random(24, 64).to(E4M3).t()
+        sa, sb = torch.rand(16), torch.rand(24)
+        for f, arguments in ((lambda x, w, c: inlay.rms_norm(inlay.gemm(x, w, c, alpha=0.5, beta=-2), c[0]), (x, w, c)),
+                             (lambda a, b, sa, sb: inlay.gemm(a, b, scale_a=sa, scale_b=sb) * 2, (a, b, sa, sb))):
+            self.assertTrue(torch.equal(torch.compile(f, fullgraph=True, backend="aot_eager")(*arguments), f(*arguments)))
+
     @unittest.skipUnless(os.environ.get("INLAY_SLOW"), "the C++ that inductor writes takes a minute to compile")
     def test_a_model_compiled_by_torchs_own_compiler_gives_eagers_bits(self):
         scale, weight = random(32), random(32, 16)

@@ -95,6 +95,7 @@ void Interpreter::make_world() {
       if (z.symbol == s) return &z;
     return nullptr;
   };
+  split_workgroups();
   std::size_t of_two = 0;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop) world_of_loop(r, least_of(r.extent) ? ends_of_loops_[of_two++] : LeastEnd::size);
@@ -152,6 +153,33 @@ void Interpreter::make_world() {
   if (!aligned.empty()) out_.contract.push_back({aligned, "what is moved at once is aligned in memory"});
 }
 
+void Interpreter::split_workgroups() {
+  // Rows of a block see as much: a loop to 64 (wg / 64 + 1). The number is that of the block, and the row's in it.
+  const auto look = [&](auto&& self, Sym s) -> void {
+    for (const inlay::Term& term : s.terms())
+      for (const Factor& f : term.factors()) {
+        const SymAtom atom = context_.atom(f.atom);
+        for (const Sym& operand : atom.operands) self(self, operand);
+        if (atom.kind != AtomKind::floor_div) continue;
+        const auto by = atom.operands[1].constant();
+        const bool number = std::any_of(p_.grid().begin(), p_.grid().end(),
+                                        [&](const GridAxis& g) { return g.symbol == atom.operands[0]; });
+        if (!number || !by || *by < Int(2) || known(atom.operands[0])) continue;
+        const std::string& name = context_.atom(*atom.operands[0].as_atom()).name;
+        const Interval range = interval(atom.operands[0]);
+        const Sym block = context_.symbol(
+                      "_block_" + to_string(*by) + "_of_" + name,
+                      {Int(0), range.upper ? std::optional(floor_div(*range.upper, *by)) : std::nullopt}),
+                  row = context_.symbol("_row_" + to_string(*by) + "_of_" + name, {Int(0), *by - Int(1)});
+        world_.emplace_back(*atom.operands[0].as_atom(), Sym(*by) * block + row);
+      }
+  };
+  for (const CodeRegion& r : code_.regions)
+    if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt)
+      look(look, two->first), look(look, two->second);
+  splits_ = world_;
+}
+
 bool Interpreter::known(Sym s) const {
   return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
 }
@@ -194,14 +222,21 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   // Whole tiles, as the workgroup's number says.
   if (!z && !two && divides(Sym(r.tile), r.extent) == Truth::yes)
     last_trip_[&r] = exact_div(r.extent, Sym(r.tile)) - Sym(1);
-  if (!z || known(z->symbol)) return; // refused where the loop is run
-  const Sym rest = first - z->symbol; // of the size, before the loop
+  if (!z || known(z->symbol)) return;                     // refused where the loop is run
+  const Sym rest = replaced_(first - z->symbol, splits_); // of the size, before the loop
   std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
   while (divides(Sym(g), rest) != Truth::yes) g = g % 2 == 0 ? g / 2 : 1;
   if (which == LeastEnd::size) {
     // From the size's start on, at least what is declared of it.
     const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
-    const Sym trips = context_.symbol("_trips_" + z->name, {Int(fewest), Int((z->facts.most - 1) / r.tile)});
+    std::int64_t most = (z->facts.most - 1) / r.tile;
+    std::string name = "_trips_" + z->name;
+    if (const auto end =
+            two && rest == Sym(0) ? two->second.constant() : std::nullopt) { // and not more than that
+      most = std::min(most, (end->value() - 1) / r.tile);
+      name += "_below_" + to_string(*end);
+    }
+    const Sym trips = context_.symbol(name, {Int(std::min(fewest, most)), Int(most)});
     const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
     const Sym last =
         units == 1 ? Sym(1)
@@ -212,7 +247,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     last_trip_[&r] = trips;
     return;
   }
-  const Sym tile(r.tile), end = two->second;
+  const Sym tile(r.tile), end = replaced_(two->second, splits_);
   if (const Uniform* u = uniform_of(p_, end)) {
     // A number from memory, beside a size of which nothing more is known: some tiles and a rest, or nothing.
     if (known(u->symbol)) return;
@@ -234,10 +269,19 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     return;
   }
   if (divides(tile, end) != Truth::yes) return;
+  const auto ends_there = [&] {
+    world_.emplace_back(*r.extent.as_atom(), end);
+    last_trip_[&r] = exact_div(end, tile) - Sym(1);
+  };
+  // What is behind it another loop goes over, tile by tile.
+  for (const CodeRegion& behind : code_.regions)
+    if (behind.is_loop && !least_of(behind.extent) && behind.extent == first - two->second) {
+      world_of_loop(behind, LeastEnd::size);
+      return ends_there();
+    }
   const Sym more = context_.symbol("_more_" + z->name, {Int(0), Int(z->facts.most)});
   world_.emplace_back(*z->symbol.as_atom(), end - rest + Sym(g) * (more + Sym(1)));
-  world_.emplace_back(*r.extent.as_atom(), end);
-  last_trip_[&r] = exact_div(end, tile) - Sym(1);
+  ends_there();
 }
 
 void Interpreter::world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& two, LeastEnd which) {

@@ -66,6 +66,8 @@ private:
   // ------------------------------------------------------------ sizes and facts: derive.cpp
   // Facts as substitutions: the extent of a grid axis is n*wg + g*(1 + rest), of a loop n*T + g*q.
   void make_world();
+  // Numbers of workgroups that ends of loops have by blocks, wg / 64: those of the block and in it.
+  void split_workgroups();
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
   // A loop over a part of fixed length, or to the end that a number from memory is: min(256, u - 256*wg).
@@ -496,6 +498,7 @@ private:
   Sym bound_;
   std::vector<Sym> dollars_;
   std::vector<std::pair<AtomId, Sym>> world_, relation_, written_;
+  std::vector<std::pair<AtomId, Sym>> splits_; ///< what `world_` says of workgroups by blocks
   /// There is no loop. After one, a factor that follows a sum may belong inside it: the scale of a block of k.
   bool straight_ =
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });

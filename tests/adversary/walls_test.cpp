@@ -324,6 +324,67 @@ std::function<Program()> one_row(int along) {
   };
 }
 
+// y(r) = sum of x(r, i) up to i = r, in a loop over what the rows of a block of `block` see.
+struct Causal {
+  int block = 64, end = 64, plus = 64, tile = 64;
+  bool masked = true;
+};
+std::function<Program()> causal(Causal how) {
+  return [how] {
+    Program k("causal", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12});
+    const Tensor y = k.output("y", Element::f32, {n, 1}), x = k.input("x", Element::f32, {n, n});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, [&](Sym i) { return inside(i, c[0] + 1, k(x, {c[0], i}), 0); });
+    });
+    const Sym row = k.workgroups(0, n, 1);
+    const Layout tv = rows_tv(1, how.tile, 1, 64);
+    const Fragment acc = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    const Sym end = min(n, how.end * floor_div(row, Sym(how.block)) + Sym(how.plus));
+    k.loop(end, how.tile, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment of = k.map({k.load(k.tile(x, {1, how.tile}, {row, t}), tv, 1)}, [&](const auto& v) {
+        return inside(how.tile * t + k.position(1), how.masked ? row + 1 : n, v[0], 0);
+      });
+      k.update(acc, {k.fold(Monoid::sum, of, 1)}, sum_of);
+    });
+    k.store(acc, k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
+// y(r) = sum of x(r, i), i < limit: a loop to the least of n and `to`, and behind that one from `from` on.
+std::function<Program()> head_and_tail(int to, int from, bool guarded = true, int limit = 0) {
+  return [=] {
+    Program k("two", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 12});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, [&](Sym i) {
+        const Expr e = k(x, {c[0], i});
+        return limit > 0 ? inside(i, Sym(limit), e, 0) : e;
+      });
+    });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const Fragment acc = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    const auto trip = [&](Sym t) {
+      const Sym at = Sym(64) * t + k.position(1);
+      const Fragment of = k.map({k.load(k.tile(x, {1, 64}, {row, t}), tv, 1)}, [&](const auto& v) {
+        const Expr e = inside(at, n, v[0], 0);
+        return limit > 0 ? inside(at, Sym(limit), e, 0) : e;
+      });
+      k.update(acc, {k.fold(Monoid::sum, of, 1)}, sum_of);
+    };
+    const Pipeline plain{.distance = 0, .ring = 1};
+    k.loop(min(n, Sym(to)), 64, plain, trip);
+    const auto tail = [&] { k.loop(Sym(from), n, 64, plain, trip); };
+    if (guarded) k.if_less(Sym(from), n, tail);
+    if (!guarded && from > 0) tail();
+    k.store(acc, k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
 } // namespace
 
 TEST_CASE("walls: D1, what a table says is loaded in the trip that gathers by it") {
@@ -427,6 +488,37 @@ TEST_CASE("walls: D11, the greatest of a row, one after the other") {
 
 TEST_CASE("walls: D12, a grid axis of one workgroup") {
   for (const int along : {0, 1, 2}) attack({{std::to_string(along), "", one_row(along), {{1}, {200}}}});
+}
+
+TEST_CASE("walls: loops to where a block of rows sees") {
+  const std::vector<Sizes> sizes = {{1}, {63}, {64}, {65}, {128}, {130}, {200}};
+  const std::string whole = "a sum is over the whole extent";
+  attack({
+      {"blocks of 64", "", causal({}), sizes},
+      {"blocks of 128, two tiles each", "", causal({.block = 128, .end = 128, .plus = 128}), sizes},
+      {"a tile more", "", causal({.plus = 128}), sizes},
+      {"half of what they see", whole, causal({.block = 128}), sizes},
+      {"no tile of the first block", "the loop runs at least once", causal({.plus = 0}), sizes},
+      {"all that the block sees", "y is what the specification says", causal({.masked = false}), sizes},
+  });
+}
+
+TEST_CASE("walls: a loop to the least of a size and a number, and one behind it") {
+  const std::vector<Sizes> sizes = {{1, 1}, {3, 63}, {2, 64}, {2, 65}, {1, 128}, {3, 200}};
+  attack({
+      {"64 and the rest", "", head_and_tail(64, 64), sizes},
+      {"128 and the rest", "", head_and_tail(128, 128), sizes},
+      {"the first 64", "", head_and_tail(64, 0, false, 64), sizes},
+      {"the first 100, of 128", "", head_and_tail(128, 0, false, 100), sizes},
+      {"the first 64 alone", "a sum is over the whole extent", head_and_tail(64, 0, false), sizes},
+      {"the first 100, of 64", "a sum is over the whole extent", head_and_tail(64, 0, false, 100), sizes},
+      {"a tile twice", "the loop's extent is a size", head_and_tail(128, 64), sizes},
+      {"a tile left out", "the loop's extent is a size", head_and_tail(64, 128), sizes},
+      {"a rest that may be empty",
+       "the loop's extent is a size",
+       head_and_tail(64, 64, false),
+       {{1, 1}, {2, 64}}},
+  });
 }
 
 } // namespace walls

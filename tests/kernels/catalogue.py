@@ -38,6 +38,24 @@ def rows():
     add("gemm", "--bias yes --row-bias yes --activation gelu --residual yes --n-multiple 8", "--m 150 --n 72 --k 200", types=both)
     for act in ("relu", "silu", "gelu_tanh"):
         add("gemm", f"--tile 64x64x64 --bias yes --activation {act}", "--m 150 --n 72 --k 200")
+    odd = "--m 70 --n 80 --k 192"
+    for layout in ("tn", "tt"):
+        add("gemm", f"--tile 64x64x64 --layout {layout}", "--m 72 --n 80 --k 192", types=both)
+    for narrow in ("fp8", "bf8", "i8"):
+        for kernel in ("gemm", "preshuffle_gemm"):
+            add(kernel, "", odd, types=(narrow,))
+            add(kernel, "--tile 64x64x64 --waves 1x4 --scales yes --bias yes", odd, types=(narrow,))
+    for kernel in ("gemm", "preshuffle_gemm"):
+        add(kernel, "", "--m 70 --n 80 --k 512", types=("fp4",), archs=("gfx950",))
+    add("gemm", "--tile 64x64x64 --split 64 --split-k-fixup yes --alpha yes --beta in-place", odd)
+    add("gemm", "--tile 64x64x64 --split 64 --out f32", odd)
+    add("gemm", "--tile 64x64x64 --stream-k-workgroups 304 --out f32", odd)
+    add("gemm", "--tile 64x64x64 --pad-a 8 --pad-b 16 --pad-d 4", odd)
+    for group in (32, 128):
+        add("weight_only_gemm", f"--group {group} --tile-m 64 --tile-n 64", "--m 70 --n 80 --k 256")
+    add("weight_only_gemm", "--weights fp8", "--m 70 --n 80 --k 256")
+    for form in ("--causal 1 --group 4", "--head-dim 64 --causal 1"):
+        add("flash_attention", form, "--heads 4 --queries 150 --keys 150")
     add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
     add("block_scale_gemm", types=(None,))
     add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)
@@ -80,6 +98,7 @@ def rows():
         for cache, size in (("bf16", 2), ("fp8", 1)):
             add("mla_decode", f"--heads {heads} --kv-dtype {cache}", "--sequences 9 --keys 512", "--sequences 64 --keys 4096 --pages 16384",
                 lambda s, h=heads, b=size: 64 * (4096 * 576 * b + h * (576 * 2 + 16 * 514 * 4)))
+    add("mla_decode", "--page 1 --heads 64 --queries 4", "--sequences 9 --keys 512 --pages 800")
     add("mla_reduce", "--heads 128", "--sequences 9 --keys 512", "--sequences 64 --splits 16", lambda s: 64 * 128 * (16 * 514 * 4 + 512 * s))
     add("kv_write", "", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 8)
     add("kv_write", "--kv-dtype fp8", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 6)

@@ -8,6 +8,9 @@
 // The last line is `caught X of N`, N being the changes that the tokens or the claims object to. Exit 1 when anything is missed, or
 // when a kernel as it is is refuted or wrong.
 #include "../../kernels/attention/backward.h"
+#include "../../kernels/attention/paged.h"
+#include "../../kernels/attention/prefill.h"
+#include "../../kernels/convolution/convolution.h"
 #include "judge.h"
 #include "sampling.h"
 
@@ -213,6 +216,35 @@ std::vector<Subject> subjects() {
   out.push_back({"dk and dv of attention",
                  kernels::attention_backward_program(gradient, true),
                  {{1, 36, 40, 1}, {1, 70, 18, 1}, {1, 6, 50, 1}}});
+  for (const auto stored : {kernels::GemmSpec::Stored::nn, kernels::GemmSpec::Stored::tn}) {
+    kernels::GemmSpec spec; // transposed on its way to LDS
+    spec.tile_m = 32, spec.tile_n = 32, spec.tile_k = 32;
+    spec.waves_m = 1, spec.waves_n = 1;
+    spec.stored = stored;
+    out.push_back({stored == kernels::GemmSpec::Stored::nn ? "gemm nn" : "gemm tn",
+                   kernels::gemm_program(spec),
+                   {{40, 24, 24}, {24, 32, 104}, {8, 40, 40}}});
+  }
+  kernels::Prefill varlen;
+  varlen.head_dim = 64, varlen.tile_q = 16, varlen.waves = 1, varlen.tile_k = 32, varlen.page = 4,
+  varlen.group = 2;
+  out.push_back({"attention of any lengths",
+                 kernels::varlen_attention_program(varlen),
+                 {{2, 20, 2, 64, 9}, {1, 5, 2, 32, 20}}});
+  kernels::PagedDecode window;
+  window.head_dim = 64, window.window = 40, window.split = 64, window.page = 4;
+  out.push_back(
+      {"attention to a window", kernels::paged_decode_program(window), {{2, 1, 128, 9}, {1, 2, 192, 40}}});
+  kernels::Convolution volume;
+  volume.volume = true;
+  volume.c = 8, volume.t = 2, volume.r = 1, volume.s = 2, volume.tile_m = volume.tile_n = 32;
+  volume.pad = volume.pad_d = 1, volume.h = volume.w = volume.d = 3;
+  std::vector<std::int64_t> sizes{2};
+  for (const auto& a : volume.axes()) sizes.push_back(a.extent);
+  for (const auto& a : volume.axes()) sizes.push_back(a.results());
+  sizes.push_back(2 * volume.deep_axis().results() * volume.high().results() * volume.wide().results());
+  sizes.push_back(12);
+  out.push_back({"conv3d", kernels::convolution_program(volume), {sizes}});
   return out;
 }
 

@@ -351,7 +351,8 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
              std::find(of_place.begin(), of_place.end(), *z.symbol.as_atom()) != of_place.end();
     };
     if (!tensor.output && std::any_of(program.sizes().begin(), program.sizes().end(), apart)) {
-      for (std::size_t n = 0; n < axes; ++n) end[n] = (n == axis ? out.rows : tensor.shape[n]) - Sym(1);
+      for (std::size_t n = before; n < axes; ++n) // what lies outside of the axis is the base's
+        end[order[n]] = (order[n] == axis ? out.rows : tensor.shape[order[n]]) - Sym(1);
       out.records = tensor.at(end) + Sym(1) - tensor.at(begin);
     }
   } else if (out.ends_with_tensor) {

@@ -1,4 +1,4 @@
-// Products of many matrices: C[b,m,n] = sum_k A[b,m,k] B[b,n,k].
+// Products of many matrices: C[b,m,n] = sum_k A[b,m,k] X[b,n,k], over rows and matrices that may be apart, A or X the same for all.
 #include "../lds_swizzle.h"
 #include "../page.h"
 
@@ -15,7 +15,25 @@ struct Asked {
   Element type = Element::bf16, out = Element::bf16;
   std::int64_t b = 4, m = 128, n = 128, k = 256;
   int tile = 64;
+  /// Elements between the rows of a matrix (pad), and between one matrix and the next (gap): sizes of the launch, where there are.
+  static constexpr const char* distances[] = {"pad_a", "gap_a", "pad_x", "gap_x", "pad_c", "gap_c"};
+  std::array<std::optional<std::int64_t>, 6> distance;
+  bool same_a = false, same_x = false; ///< a single matrix for all products
 };
+
+/// (matrices, rows, columns):(rows (columns + pad) + gap, columns + pad, 1); nothing where there are neither.
+std::optional<SymLayout> apart(Sym matrices, Sym rows, Sym columns, const std::optional<Sym>& pad,
+                               const std::optional<Sym>& gap) {
+  if (!pad && !gap) return {};
+  const Sym row = columns + pad.value_or(Sym(0));
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{matrices, BasicStride<Sym>(rows * row + gap.value_or(Sym(0)))});
+  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(row)}),
+      b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(Sym(1))});
+  b.close(all, 3);
+  return SymLayout(std::move(b).finish());
+}
 
 // [batched_gemm]
 Program program(const Asked& s) {
@@ -32,10 +50,19 @@ Program program(const Asked& s) {
   const Sym B = k.size("b", {.most = 65535}), M = k.size("m", {.most = 1 << 16}),
             N = k.size("n", {.most = 1 << 16, .multiple = 4}),
             K = k.size("k", {.most = 1 << 16, .multiple = 8});
-  const Tensor C = k.output("c", s.out, {B, M, N}), A = k.input("a", s.type, {B, M, K}),
-               X = k.input("x", s.type, {B, N, K});
+  std::array<std::optional<Sym>, 6> by;
+  for (std::size_t i = 0; i < by.size(); ++i)
+    if (s.distance[i])
+      by[i] = k.size(Asked::distances[i], {.least = 0, .most = 1 << 16, .multiple = i < 4 ? 8 : 4});
+  const Sym as = s.same_a ? Sym(1) : B, xs = s.same_x ? Sym(1) : B;
+  const Tensor C = k.output("c", s.out, {B, M, N}, apart(B, M, N, by[4], by[5])),
+               A = k.input("a", s.type, {as, M, K}, apart(as, M, K, by[0], by[1])),
+               X = k.input("x", s.type, {xs, N, K}, apart(xs, N, K, by[2], by[3]));
+  const auto of = [](bool same, Sym matrix) { return same ? Sym(0) : matrix; };
   k.computes(C, [&](const auto& c) {
-    return k.sum(K, [&](Sym i) { return k(A, {c[0], c[1], i}) * k(X, {c[0], c[2], i}); });
+    return k.sum(K, [&](Sym i) {
+      return k(A, {of(s.same_a, c[0]), c[1], i}) * k(X, {of(s.same_x, c[0]), c[2], i});
+    });
   });
   const Sym bn = k.workgroups(0, N, tile), bm = k.workgroups(1, M, tile), batch = k.workgroups(2, B, 1);
   const Layout rows = codegen::rows_tv(tile, deep, 8, mma.threads());
@@ -43,8 +70,8 @@ Program program(const Asked& s) {
                x = conflict_free_tile(k, "lds_x", s.type, tile, deep, 8, rows, mma.b());
   const Fragment acc = k.zeros(Element::f32, mma.c(), {tile, tile});
   k.loop(K, deep, {.distance = 2, .ring = 2}, [&](Sym t) {
-    k.copy(k.tile(A, {1, tile, deep}, {batch, bm, t}).keep({1, 2}), a, rows, 8);
-    k.copy(k.tile(X, {1, tile, deep}, {batch, bn, t}).keep({1, 2}), x, rows, 8);
+    k.copy(k.tile(A, {1, tile, deep}, {of(s.same_a, batch), bm, t}).keep({1, 2}), a, rows, 8);
+    k.copy(k.tile(X, {1, tile, deep}, {of(s.same_x, batch), bn, t}).keep({1, 2}), x, rows, 8);
     const Fragment of_a = k.read(a, mma.a(), 8), of_x = k.read(x, mma.b(), 8);
     k.mma(acc, of_a, of_x, mma);
   });
@@ -58,8 +85,8 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
   const auto m = static_cast<Eigen::Index>(s.m), n = static_cast<Eigen::Index>(s.n),
              k = static_cast<Eigen::Index>(s.k);
   for (std::int64_t b = 0; b < s.b; ++b) {
-    const Eigen::Map<const Matrix> a(w.values("a").data() + b * m * k, m, k),
-        x(w.values("x").data() + b * n * k, n, k);
+    const Eigen::Map<const Matrix> a(w.values("a").data() + (s.same_a ? 0 : b) * m * k, m, k),
+        x(w.values("x").data() + (s.same_x ? 0 : b) * n * k, n, k);
     const Matrix value = a * x.transpose(), size = a.cwiseAbs() * x.cwiseAbs().transpose();
     for (Eigen::Index i = 0; i < value.size(); ++i) {
       c.value.push_back(value.data()[i]);
@@ -74,44 +101,67 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 
 std::unique_ptr<Kernel> batched_gemm_kernel() {
   using Read = Reads<Asked>;
-  Page<Asked> page{
-      .summary = "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
-      .options = {"batched_gemm",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A and X"},
-                   {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
-                   {"b", Read::number(&Asked::b, 1, 65535), "4", "matrices"},
-                   {"m", Read::number(&Asked::m, 1, 1 << 16), "128", "rows of A"},
-                   {"n", Read::number(&Asked::n, 1, 1 << 16), "128", "rows of X, a multiple of 4"},
-                   {"k", Read::number(&Asked::k, 1, 1 << 16), "256", "columns of A and X, a multiple of 8"},
-                   {"tile", Read::number(&Asked::tile, 1, 256), "auto",
-                    "rows and columns of a workgroup: 32, 64 or 128", "64"}}},
-      .program = program,
-      .sizes =
-          [](const Asked& s) {
-            return std::vector{s.b, s.m, s.n, s.k};
-          },
-      .size_names = {"b", "m", "n", "k"},
-      .reference = reference,
-      .text =
-          [](const Asked& s) {
-            return fmt::format("C[{0},{1},{2}] = A[{0},{1},{3}] x X[{0},{2},{3}]^T, {4} -> {5}", s.b, s.m,
-                               s.n, s.k, to_string(s.type), to_string(s.out));
-          },
-      .candidates =
-          [](const Asked&, const Flags& fixed) {
-            std::vector<Flags> all;
-            for (const char* tile : {"32", "64", "128"})
-              if (!fixed.contains("tile") || fixed.at("tile") == tile) all.push_back({{"tile", tile}});
-            return all;
-          },
-      .bound =
-          [](const Asked& s) {
-            const double trips = static_cast<double>(up(s.k, 64)),
-                         trip =
-                             200 + s.tile * s.tile * 64.0 / products_per_clock(s.arch, machine::Operand::f16);
-            return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) * (3000 + trips * trip);
-          }};
+  std::vector<Option<Asked>> options{
+      arch_option<Asked>(),
+      {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A and X"},
+      {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
+      {"b", Read::number(&Asked::b, 1, 65535), "4", "matrices"},
+      {"m", Read::number(&Asked::m, 1, 1 << 16), "128", "rows of A"},
+      {"n", Read::number(&Asked::n, 1, 1 << 16), "128", "rows of X, a multiple of 4"},
+      {"k", Read::number(&Asked::k, 1, 1 << 16), "256", "columns of A and X, a multiple of 8"},
+      {"same-a", Read::yes(&Asked::same_a), "no", "one A for all products"},
+      {"same-x", Read::yes(&Asked::same_x), "no", "one X for all products"},
+      {"tile", Read::number(&Asked::tile, 1, 256), "auto", "rows and columns of a workgroup: 32, 64 or 128",
+       "64"}};
+  for (std::size_t i = 0; i < std::size(Asked::distances); ++i) {
+    std::string name = Asked::distances[i];
+    name[3] = '-';
+    const auto put = [=](Asked& asked, const std::string& text) -> std::string {
+      asked.distance[i] = text == "no" ? std::nullopt : number_in(text, 0, 1 << 16);
+      return text == "no" || asked.distance[i] ? "" : "is neither no nor a number from 0 to 65536";
+    };
+    options.push_back({name,
+                       {"no, or 0 to 65536", put},
+                       "no",
+                       fmt::format("elements between {} of {}, a size of the launch",
+                                   i % 2 == 0 ? "rows" : "the matrices", "AXC"[i / 2]),
+                       "",
+                       i < 4 ? "a multiple of 8" : "a multiple of 4; what lies there stays"});
+  }
+  Page<Asked> page{.summary = "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
+                   .options = {"batched_gemm", std::move(options)},
+                   .program = program,
+                   .sizes =
+                       [](const Asked& s) {
+                         std::vector sizes{s.b, s.m, s.n, s.k};
+                         for (const auto& there : s.distance)
+                           if (there) sizes.push_back(*there);
+                         return sizes;
+                       },
+                   .size_names = {"b", "m", "n", "k"},
+                   .reference = reference,
+                   .text =
+                       [](const Asked& s) {
+                         return fmt::format("C[{0},{1},{2}] = A[{6},{1},{3}] x X[{7},{2},{3}]^T, {4} -> {5}",
+                                            s.b, s.m, s.n, s.k, to_string(s.type), to_string(s.out),
+                                            s.same_a ? 1 : s.b, s.same_x ? 1 : s.b);
+                       },
+                   .candidates =
+                       [](const Asked&, const Flags& fixed) {
+                         std::vector<Flags> all;
+                         for (const char* tile : {"32", "64", "128"})
+                           if (!fixed.contains("tile") || fixed.at("tile") == tile)
+                             all.push_back({{"tile", tile}});
+                         return all;
+                       },
+                   .bound =
+                       [](const Asked& s) {
+                         const double trips = static_cast<double>(up(s.k, 64)),
+                                      trip = 200 + s.tile * s.tile * 64.0 /
+                                                       products_per_clock(s.arch, machine::Operand::f16);
+                         return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) *
+                                (3000 + trips * trip);
+                       }};
   return page_of(std::move(page));
 }
 

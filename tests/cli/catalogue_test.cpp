@@ -234,7 +234,15 @@ const std::vector<Row> table = {
     {"dual_gemm", "--tile 32x32x128 --act gelu --dtype f16 --out f32", {"--m 33 --n 36 --k 72"}},
     {"dual_gemm", "--tile 64x64x64 --act relu --transfer yes", {"--m 65 --n 68 --k 264"}},
     {"batched_gemm", "", {"--b 1 --m 1 --n 4 --k 8", "--b 3 --m 72 --n 136 --k 200"}},
-    {"batched_gemm", "--tile 32 --dtype f16 --out f32", {"--b 2 --m 33 --n 36 --k 72"}}};
+    {"batched_gemm", "--tile 32 --dtype f16 --out f32", {"--b 2 --m 33 --n 36 --k 72"}},
+    {"batched_gemm",
+     "--pad-a 8 --gap-a 8 --pad-x 8 --gap-x 8 --pad-c 4 --gap-c 4",
+     {"--b 3 --m 70 --n 68 --k 72 --pad-a 16 --gap-a 24 --pad-x 64 --gap-x 0 --pad-c 8 --gap-c 12",
+      "--b 2 --m 1 --n 4 --k 8 --pad-a 0 --gap-a 0 --pad-x 0 --gap-x 8 --pad-c 0 --gap-c 4"}},
+    {"batched_gemm", "--same-a yes --gap-x 8 --tile 32", {"--b 3 --m 33 --n 36 --k 72"}},
+    {"batched_gemm",
+     "--same-x yes --gap-a 8 --gap-c 4",
+     {"--b 3 --m 72 --n 68 --k 8", "--b 1 --m 1 --n 4 --k 72"}}};
 
 /// `--n 5 --expr|all of the rest`.
 Flags flags_of(const std::string& text, const std::string& arch) {
@@ -363,6 +371,61 @@ TEST_CASE("map: a comparison that is not >= takes the other side where both are 
   }
 }
 
+TEST_CASE("catalogue: batched_gemm of rows and matrices that are apart is what plain loops give, and leaves "
+          "what lies between") {
+  // Whole numbers, whose sums are exact; what lies between is NaN in A and X.
+  const std::int64_t b = 3, m = 33, n = 36, k = 40, pad_a = 8, gap_a = 24, pad_x = 16, gap_x = 8, pad_c = 4,
+                     gap_c = 20;
+  const auto whole = [](std::int64_t i, std::int64_t j, std::int64_t l) {
+    return double((i * 5 + j * 7 + l * 3 + j * l) % 5 - 2);
+  };
+  for (const bool same : {false, true})
+    for (const std::string arch : {"gfx942", "gfx950"}) {
+      CAPTURE(same, arch);
+      const Flags flags = {{"arch", arch}, {"tile", "32"},  {"out", "f32"},  {"b", "3"},
+                           {"m", "33"},    {"n", "36"},     {"k", "40"},     {"same-x", same ? "yes" : "no"},
+                           {"pad-a", "8"}, {"gap-a", "24"}, {"pad-x", "16"}, {"gap-x", "8"},
+                           {"pad-c", "4"}, {"gap-c", "20"}};
+      const auto kernel = find_kernel("batched_gemm");
+      Problem problem = kernel->problem(flags, 1);
+      const std::int64_t of_a = m * (k + pad_a) + gap_a, of_x = n * (k + pad_x) + gap_x,
+                         of_c = m * (n + pad_c) + gap_c;
+      const auto fill = [&](Bytes& data, std::int64_t matrices, std::int64_t rows, std::int64_t row,
+                            std::int64_t matrix) {
+        REQUIRE(data.size() == std::size_t(2 * ((matrices - 1) * matrix + (rows - 1) * row + k)));
+        std::fill(data.begin(), data.end(), std::byte{0xff});
+        for (std::int64_t i = 0; i < matrices; ++i)
+          for (std::int64_t j = 0; j < rows; ++j)
+            for (std::int64_t l = 0; l < k; ++l)
+              codegen::put_code(data, std::size_t(i * matrix + j * row + l), codegen::Element::bf16,
+                                codegen::encode(codegen::Element::bf16, whole(i, j, l)));
+      };
+      for (auto& buffer : problem.buffers)
+        if (buffer.name == "a")
+          fill(buffer.data, b, m, k + pad_a, of_a);
+        else if (buffer.name == "x")
+          fill(buffer.data, same ? 1 : b, n, k + pad_x, of_x);
+        else
+          std::fill(buffer.data.begin(), buffer.data.end(), std::byte{0xff});
+      const Bytes c = launch(kernel->build(flags, {}), problem, true).at(0);
+      REQUIRE(c.size() == std::size_t(4 * ((b - 1) * of_c + (m - 1) * (n + pad_c) + n)));
+      std::vector<float> got(c.size() / 4);
+      std::memcpy(got.data(), c.data(), c.size());
+      std::size_t checked = 0;
+      for (std::int64_t i = 0; i < b; ++i)
+        for (std::int64_t j = 0; j < m; ++j)
+          for (std::int64_t l = 0; l < n; ++l) {
+            double sum = 0;
+            for (std::int64_t at = 0; at < k; ++at) sum += whole(i, j, at) * whole(same ? 0 : i, l, at);
+            float& one = got[std::size_t(i * of_c + j * (n + pad_c) + l)];
+            REQUIRE(double(one) == sum);
+            one = NAN, ++checked;
+          }
+      CHECK(checked == std::size_t(b * m * n));
+      for (const float one : got) REQUIRE(std::isnan(one)); // what lies between is as it was
+    }
+}
+
 TEST_CASE("catalogue: varlen_attention has 64 keys at a time where they divide, and as many waves as 16 "
           "queries each") {
   for (const auto& [flags, form] : {std::pair("--tile-q 32 --queries 40 --keys 96", "--tile-k 32 --waves 2:"),
@@ -425,6 +488,9 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"kv_write", "--head-dim", "96"}), Contains("--head-dim 96") && Contains("64, 128"));
   CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
   CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));
+  CHECK_THAT(said({"batched_gemm", "--pad-a", "7"}), Contains("pad_a = 7 is not a multiple of 8"));
+  CHECK_THAT(said({"batched_gemm", "--gap-c", "2"}), Contains("gap_c = 2 is not a multiple of 4"));
+  CHECK_THAT(said({"batched_gemm", "--gap-x", "-8"}), Contains("--gap-x '-8' is neither no nor a number"));
   CHECK_THAT(said({"cross_entropy", "--n", "100000"}), Contains("n"));
   for (const char* p : {"1", "-0.1", "nan", "x"})
     CHECK_THAT(said({"dropout", "--p", p}), Contains("is not a number"));

@@ -59,6 +59,9 @@ def rows():
     add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
     add("block_scale_gemm", types=(None,))
     add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)
+    add("batched_gemm", "--pad-a 8 --gap-a 16 --pad-x 24 --gap-x 8 --pad-c 4 --gap-c 12", "--b 3 --m 72 --n 136 --k 200")
+    for same in ("a", "x"):
+        add("batched_gemm", f"--same-{same} yes", "--b 3 --m 72 --n 136 --k 200")
     add("dual_gemm", "--tile 256x128x32 --waves 2x4 --transfer yes", "--m 150 --n 72 --k 200", "--m 4096 --n 2048 --k 4096")
     add("dual_gemm", "--tile 16x32x128 --waves 1x2", "--m 9 --n 72 --k 200", "--m 16 --n 2048 --k 7168", lambda s: 2 * 2048 * 7168 * s, archs=("gfx942",))
     for m in (1, 2, 4):

@@ -124,6 +124,25 @@ std::vector<std::int64_t> short_sum(const LaunchContract& contract, std::vector<
   return sizes;
 }
 
+/// The same with twice as long a K, and how many such steps more the whole of it is, where an input as large as a result has nothing of K: it
+/// is loaded once, a C that is added, and in a short sum counts as if it were loaded all the time.
+std::optional<std::pair<std::vector<std::int64_t>, double>>
+longer_sum(const LaunchContract& contract, const std::vector<std::int64_t>& few,
+           const std::vector<std::int64_t>& sizes) {
+  std::int64_t beside = 0, result = 0;
+  for (const LaunchContract::Buffer& b : contract.buffers) {
+    if (b.output) result = std::max(result, b.bytes(sizes));
+    if (!b.output && b.bytes(few) == b.bytes(sizes)) beside = std::max(beside, b.bytes(sizes));
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (beside > 0 && beside >= result && 2 * few[i] <= sizes[i]) {
+      std::vector<std::int64_t> longer = few;
+      longer[i] *= 2;
+      return std::pair(longer, static_cast<double>(sizes[i] - few[i]) / static_cast<double>(few[i]));
+    }
+  return {};
+}
+
 } // namespace
 
 Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes) {
@@ -187,7 +206,12 @@ Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
       const Launcher look(artifact, few);
       look(recorder);
     }
-    const timing::Sharing sharing = recorder.result();
+    timing::Sharing sharing = recorder.result();
+    if (const auto longer = in_one ? std::nullopt : longer_sum(artifact.contract, few, sizes)) {
+      timing::SharingRecorder again(others, plan.xcds, plan.units);
+      Launcher(artifact, longer->first)(again);
+      sharing = again.result().continued(sharing, longer->second);
+    }
     unit.l2_sharers = sharing.l2, unit.mall_sharers = sharing.mall;
     if (whole) work = timing::Work(sharing.work, workgroups);
   }

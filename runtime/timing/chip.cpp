@@ -161,8 +161,22 @@ Sharing SharingRecorder::result() {
   for (unsigned x = 0; x < xcds_; ++x)
     s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_touched[x].size()) * 128 + xcd_stored_[x]);
   s.work = std::move(work_);
-  if (fetched > 0) s.l2 = static_cast<double>(asked) / static_cast<double>(fetched);
-  if (from_hbm > 0) s.mall = static_cast<double>(asked) / static_cast<double>(from_hbm);
+  s.requests = static_cast<double>(asked), s.fetched = static_cast<double>(fetched);
+  s.from_hbm = static_cast<double>(from_hbm);
+  if (fetched > 0) s.l2 = s.requests / s.fetched;
+  if (from_hbm > 0) s.mall = s.requests / s.from_hbm;
+  return s;
+}
+
+Sharing Sharing::continued(const Sharing& shorter, double steps) const {
+  Sharing s = *this;
+  const auto count = [&](double Sharing::*of) {
+    return s.*of = std::max(this->*of, shorter.*of + (this->*of - shorter.*of) * steps);
+  };
+  const double all = count(&Sharing::requests), lines = count(&Sharing::fetched),
+               far = count(&Sharing::from_hbm);
+  if (lines > 0) s.l2 = all / lines;
+  if (far > 0) s.mall = all / far;
   return s;
 }
 

@@ -56,7 +56,10 @@ struct Sharing {
   double bytes = 0,
          xcd_bytes =
              0; ///< loaded (each line once) and stored, of those looked at: all, and of the XCD with most
-  std::map<std::uint64_t, std::uint64_t> work; ///< wave instructions of every workgroup that was executed
+  std::map<std::uint64_t, std::uint64_t> work;    ///< wave instructions of every workgroup that was executed
+  double requests = 0, fetched = 0, from_hbm = 0; ///< of lines: of units, of XCDs, and of HBM
+  /// What they are in a launch that goes on as from `shorter` to this one, `steps` times as far.
+  [[nodiscard]] Sharing continued(const Sharing& shorter, double steps) const;
 };
 
 /// Numbers, each once: a launch's lines are some millions, and a set of nodes takes longer than the emulator.

@@ -361,12 +361,11 @@ TEST_CASE("forms: a loop ends where memory says") {
 }
 
 TEST_CASE("forms: operands that are shifted") {
-  for (const int by : {1, 2, 4})
+  for (const int by : {1, 2, 4, 5, 300}) // the last tile may begin behind the end
     for (const std::int64_t n : {4, 64, 256, 260, 1000}) {
       INFO("by " << by << " of " << n);
       check(shifted(by, by, 1), {n}, 0, true);
     }
-  CHECK_THAT(refuted(shifted(5, 5, 1)), Contains("tiles of x begin inside it")); // the last one may not
   CHECK_THAT(refuted(shifted(1, 2, 1)), Contains("y is what the specification says"));
   CHECK_THAT(refuted(shifted(2, 1, 1)), Contains("y is what the specification says"));
   CHECK_THAT(refuted(shifted(1, 1, 1, 1)), Contains("y is what the specification says"));

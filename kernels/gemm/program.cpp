@@ -393,15 +393,6 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
                        accumulators));
-  else if ((s.scales || s.bias || s.row_bias || s.adds_c() || s.residual) && accumulators > 128)
-    refuse(
-        s.scales     ? "scales"
-        : s.adds_c() ? "beta"
-        : s.bias     ? "bias"
-        : s.row_bias ? "row-bias"
-                     : "residual",
-        "yes",
-        fmt::format("at most 128 accumulators a lane, here {}: more waves or a smaller tile", accumulators));
 }
 
 } // namespace

@@ -175,7 +175,8 @@ void Interpreter::split_workgroups() {
       }
   };
   for (const CodeRegion& r : code_.regions)
-    if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt)
+    if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt;
+        two && uniform_in(p_, two->second) == nullptr)
       look(look, two->first), look(look, two->second);
   splits_ = world_;
 }

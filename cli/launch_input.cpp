@@ -296,16 +296,24 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   const auto shape = [](const Extent3& e) { return fmt::format("{}x{}x{}", e.x, e.y, e.z); };
   if (!o.grid.empty()) {
     in.geometry.grid = parse_extent("--grid", o.grid);
+    if (const Extent3 whole{plan ? plan->grid[0] : 0, plan ? plan->grid[1] : 0, plan ? plan->grid[2] : 0};
+        plan && shape(in.geometry.grid) != shape(whole))
+      in.said.push_back("grid " + shape(in.geometry.grid) + " of " + shape(whole) + " by the manifest");
   } else if (plan) {
     in.geometry.grid = {plan->grid[0], plan->grid[1], plan->grid[2]};
     in.said.push_back("grid " + shape(in.geometry.grid) + " by the manifest");
   } else {
     in.said.push_back("grid 1x1x1, as --grid was not given");
   }
+  const Extent3 block =
+      manifest ? Extent3{manifest->block[0], manifest->block[1], manifest->block[2]} : Extent3{};
   if (!o.block.empty()) {
     in.geometry.block = parse_extent("--block", o.block);
+    if (manifest && shape(in.geometry.block) != shape(block))
+      refuse("--block " + o.block + ": the manifest's is " + shape(block),
+             "no --block, or the code object in its place");
   } else if (manifest) {
-    in.geometry.block = {manifest->block[0], manifest->block[1], manifest->block[2]};
+    in.geometry.block = block;
     in.said.push_back("block " + shape(in.geometry.block) + " by the manifest");
   } else if (source.triton_block != 0) {
     in.geometry.block = {source.triton_block, 1, 1};

@@ -56,8 +56,8 @@ public:
     return holds <= fails ? apply(Function::condition, holds)
                           : subtract(1, apply(Function::condition, fails));
   }
-  /// What is replaced in conditions from now on, because a path says so: the number of trips. Those that the code has
-  /// without that stay as they are.
+  /// What is replaced in conditions and numbers from now on, because a path says so: the number of trips. Those that the code
+  /// has without that stay as they are.
   void known(const std::vector<std::pair<AtomId, Sym>>& replaced);
   std::function<bool(Number)> is_of_code;
   [[nodiscard]] Number number_of(Sym s);

@@ -212,6 +212,22 @@ TEST_CASE("exec: a .npy file has the elements that the manifest says") {
   }
 }
 
+TEST_CASE("exec: the block is the manifest's, and a part of its grid is said") {
+  const Folder f;
+  REQUIRE(inlay_command({"build", "vector_add", "-o", f.file("v")}).exit == 0);
+  const auto with = [&](const std::string& option, const std::string& value) {
+    return inlay_command({"exec", f.file("v") + "/vector_add.json", "--size", "n=5000", option, value});
+  };
+  const auto other = with("--block", "128");
+  CHECK(other.exit == 2);
+  CHECK(says(other.err, "--block 128: the manifest's is 256x1x1"));
+  CHECK(with("--block", "256").exit == 0);
+  const auto part = with("--grid", "2");
+  CHECK(part.exit == 0);
+  CHECK(says(part.out, "grid 2x1x1 of 5x1x1 by the manifest"));
+  CHECK_FALSE(says(with("--grid", "5").out, "of 5x1x1"));
+}
+
 TEST_CASE("exec: wrong number, size, kind, geometry and files: exit 2 with the signature") {
   const Folder f;
   const auto x = "in:" + f.write("x.bin", bytes_of(count_to(128))), y = "out:512:" + f.file("y.bin");

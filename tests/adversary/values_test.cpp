@@ -506,6 +506,11 @@ TEST_CASE("adversary: constants that f32 rounds, or does not hold on the way") {
       "1 / 1e-40", [&](Expr x) { return x * rcp(of(x, 1e-40)) * 1e-40; }, small);
   attack_by(
       "x / 1e-40", [&](Expr x) { return x / of(x, 1e-40) * 1e-40; }, small);
+  // 1 / INFINITY is 0, of which there is no logarithm.
+  const Of of_none = [&](Expr x) { return log(rcp(select(x, of(x, 0), of(x, INFINITY), x * x + 1.0))); };
+  attack_by(
+      "log(1 / INFINITY) less itself", [&](Expr x) { return x + (of_none(x) - of_none(x)); },
+      "a map loses no condition of what it takes");
   attack_by(
       "rsqrt(1e-44)", [&](Expr x) { return x * rsqrt(of(x, 1e-44)) * sqrt(of(x, 1e-44)); }, small);
   attack(attacks);

@@ -40,6 +40,7 @@ public:
     return g.arrived > first ? g.arrived - first : 0;
   }
   [[nodiscard]] static u64 period_of(u64 entry) { return (entry >> 24) % writer_periods; }
+  [[nodiscard]] static u64 operation_of(u64 entry) { return (entry >> 5) & 0x7ffffU; }
 
   static constexpr u64 atomic = 16;
   [[nodiscard]] u64 me() const { return me_; }
@@ -275,7 +276,7 @@ struct Other {
     const u64 count = g.waves.size(), number = (entry >> 36) - 1;
     launch = g.launch;
     wave = number % count;
-    operation = &g.launch->code->operations[(entry >> 5) & 0x7ffffU];
+    operation = &g.launch->code->operations[Writers::operation_of(entry)];
     instruction = operation->instruction;
     const std::lock_guard lock(g.launch->mutex);
     const Writer& writer = g.launch->writers[number / count];
@@ -587,53 +588,59 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   }
 }
 
-void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
+namespace {
+
+/// `f(entry, place)` of the words of an access that another wave has stored, until one says yes.
+template <class F>
+void each_stored_word(const Wave& w, Allocation& home, u64 address, unsigned bytes, F f) {
   if (home.writers.load(std::memory_order_relaxed) == nullptr) return;
   const Writers writers(w, home, false);
-  const Workgroup& g = *w.group;
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 entry = writers.of_word(d);
     if (entry == 0 || entry >> 36 == writers.me() || (entry & bytes_of_word(d, first, bytes) & 15U) == 0)
       continue;
+    if (f(entry, home.begin + d * 4)) return;
+  }
+}
+
+} // namespace
+
+void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
+  const Workgroup& g = *w.group;
+  each_stored_word(w, home, address, bytes, [&](u64 entry, u64 at) {
     const Other other(w, entry);
-    if (other.device == g.device) continue;
+    if (other.device == g.device) return false;
     if (reaches_devices(g.launch->code->operations[w.current], home) &&
         reaches_devices(*other.operation, home))
-      continue;
+      return false;
     const std::string why = why_unseen(w, other, home);
-    if (why.empty()) continue;
+    if (why.empty()) return false;
     const bool flag = (entry & Writers::atomic) != 0 || other.operation->memory.device_scope;
-    const u64 at = home.begin + d * 4;
     report(w, FindingKind::races,
            "reads " + byte_of(home, at) + ", which " + other.who() + " writes with " + other.what() +
                (flag ? both_scopes : why),
            lane, at);
-    return;
-  }
+    return true;
+  });
 }
 
 void check_scoped_read(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
-  if (home.writers.load(std::memory_order_relaxed) == nullptr) return;
-  const Writers writers(w, home, false);
   const Workgroup& g = *w.group;
-  const u64 first = address - home.begin;
-  for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
-    const u64 entry = writers.of_word(d);
-    if (entry == 0 || entry >> 36 == writers.me() || (entry & bytes_of_word(d, first, bytes) & 15U) == 0 ||
-        (entry & Writers::atomic) != 0 ||
-        g.launch->code->operations[(entry >> 5) & 0x7ffffU].memory.device_scope)
-      continue;
+  each_stored_word(w, home, address, bytes, [&](u64 entry, u64 at) {
+    if ((entry & Writers::atomic) != 0 ||
+        g.launch->code->operations[Writers::operation_of(entry)].memory.device_scope)
+      return false;
     const Other other(w, entry);
-    if (other.same_group || other.device != g.device || other.released != Other::never) continue;
+    if (other.same_group || other.device != g.device || other.released != Other::never) return false;
     report(w, FindingKind::races,
-           "reads " + byte_of(home, home.begin + d * 4) + ", which " + other.who() + " writes with '" +
+           "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                other.instruction->text +
                "'; a load of device scope sees what has been written back, and nobody does that "
                "('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)')",
-           lane, home.begin + d * 4);
-    return;
-  }
+           lane, at);
+    return true;
+  });
 }
 
 namespace {

@@ -38,17 +38,17 @@ struct Subject {
 };
 
 std::vector<Subject> subjects(const std::string& more) {
-  const auto sizes = [](std::vector<std::array<int, 3>> all) {
+  using Numbers = std::vector<std::vector<int>>;
+  const auto shaped = [](const std::vector<std::string>& names, const Numbers& all) {
     std::vector<kernels::Flags> out;
-    for (const auto& s : all)
-      out.push_back({{"m", std::to_string(s[0])}, {"n", std::to_string(s[1])}, {"k", std::to_string(s[2])}});
+    for (const auto& values : all) {
+      out.emplace_back();
+      for (std::size_t k = 0; k < names.size(); ++k) out.back()[names[k]] = std::to_string(values[k]);
+    }
     return out;
   };
-  const auto rows = [](std::vector<std::array<int, 2>> all) {
-    std::vector<kernels::Flags> out;
-    for (const auto& s : all) out.push_back({{"m", std::to_string(s[0])}, {"n", std::to_string(s[1])}});
-    return out;
-  };
+  const auto sizes = [&](const Numbers& all) { return shaped({"m", "n", "k"}, all); };
+  const auto rows = [&](const Numbers& all) { return shaped({"m", "n"}, all); };
   const auto gemm = sizes({{1, 1, 8},
                            {64, 64, 64},
                            {65, 63, 72},
@@ -86,28 +86,23 @@ std::vector<Subject> subjects(const std::string& more) {
                     {96, 96, 144},
                     {5, 300, 32}})}};
   if (more == "branches") { // workgroups after the rows in use
-    std::vector<kernels::Flags> routed;
-    for (const auto& [tokens, experts, k, inter] : std::vector<std::array<int, 4>>{{1, 1, 8, 8},
-                                                                                   {20, 3, 64, 16},
-                                                                                   {33, 2, 72, 24},
-                                                                                   {7, 5, 128, 40},
-                                                                                   {64, 4, 136, 64},
-                                                                                   {3, 8, 200, 72},
-                                                                                   {50, 1, 64, 80},
-                                                                                   {16, 6, 32, 8},
-                                                                                   {90, 2, 96, 32},
-                                                                                   {5, 7, 40, 136}})
-      routed.push_back({{"tokens", std::to_string(tokens)},
-                        {"experts", std::to_string(experts)},
-                        {"k", std::to_string(k)},
-                        {"inter", std::to_string(inter)}});
+    const auto routed = shaped({"tokens", "experts", "k", "inter"}, {{1, 1, 8, 8},
+                                                                     {20, 3, 64, 16},
+                                                                     {33, 2, 72, 24},
+                                                                     {7, 5, 128, 40},
+                                                                     {64, 4, 136, 64},
+                                                                     {3, 8, 200, 72},
+                                                                     {50, 1, 64, 80},
+                                                                     {16, 6, 32, 8},
+                                                                     {90, 2, 96, 32},
+                                                                     {5, 7, 40, 136}});
     return {{"moe_stage1", {{"tile-m", "32"}, {"arch", "gfx950"}}, routed},
             {"moe_stage2", {{"tile-m", "32"}}, routed}};
   }
-  const auto of = [](const char* name, std::vector<int> all) { // sizes of one name
-    std::vector<kernels::Flags> out;
-    for (const int n : all) out.push_back({{name, std::to_string(n)}});
-    return out;
+  const auto of = [&](const char* name, const std::vector<int>& all) { // sizes of one name
+    Numbers each;
+    for (const int n : all) each.push_back({n});
+    return shaped({name}, each);
   };
   const auto short_row =
       rows({{1, 8}, {2, 64}, {3, 512}, {2, 496}, {4, 504}, {1, 16}, {2, 264}, {1, 256}, {5, 24}, {3, 392}});
@@ -119,29 +114,26 @@ std::vector<Subject> subjects(const std::string& more) {
       {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}, short_row}};
   if (more == "choices") return choices; // by comparison of what has been loaded
   if (more == "integers") {
-    std::vector<kernels::Flags> joined, entries;
-    for (const auto& [r, a, b] : std::vector<std::array<int, 3>>{{1, 8, 8},
-                                                                 {2, 16, 504},
-                                                                 {3, 256, 512},
-                                                                 {1, 2040, 8},
-                                                                 {2, 2048, 16},
-                                                                 {1, 2056, 2048},
-                                                                 {5, 64, 8},
-                                                                 {1, 8, 4096},
-                                                                 {4, 24, 40},
-                                                                 {2, 1000, 1032}})
-      joined.push_back({{"rows", std::to_string(r)}, {"a", std::to_string(a)}, {"b", std::to_string(b)}});
-    for (const auto& [n, experts] : std::vector<std::pair<int, int>>{{64, 1},
-                                                                     {128, 2},
-                                                                     {64, 3},
-                                                                     {192, 8},
-                                                                     {512, 64},
-                                                                     {64, 256},
-                                                                     {256, 17},
-                                                                     {320, 5},
-                                                                     {1024, 33},
-                                                                     {128, 100}})
-      entries.push_back({{"n", std::to_string(n)}, {"experts", std::to_string(experts)}});
+    const auto joined = shaped({"rows", "a", "b"}, {{1, 8, 8},
+                                                    {2, 16, 504},
+                                                    {3, 256, 512},
+                                                    {1, 2040, 8},
+                                                    {2, 2048, 16},
+                                                    {1, 2056, 2048},
+                                                    {5, 64, 8},
+                                                    {1, 8, 4096},
+                                                    {4, 24, 40},
+                                                    {2, 1000, 1032}});
+    const auto entries = shaped({"n", "experts"}, {{64, 1},
+                                                   {128, 2},
+                                                   {64, 3},
+                                                   {192, 8},
+                                                   {512, 64},
+                                                   {64, 256},
+                                                   {256, 17},
+                                                   {320, 5},
+                                                   {1024, 33},
+                                                   {128, 100}});
     return {{"concat", {}, joined},
             {"concat", {{"dtype", "f32"}, {"arch", "gfx950"}}, joined},
             {"moe_blocks", {}, entries},
@@ -150,29 +142,26 @@ std::vector<Subject> subjects(const std::string& more) {
   }
   if (more ==
       "bits") { // shifts, bits and high halves of products; registers that are spilled; base addresses of 64 bits
-    std::vector<kernels::Flags> entries, parts;
-    for (const auto& [n, experts] : std::vector<std::pair<int, int>>{{1, 1},
-                                                                     {64, 2},
-                                                                     {63, 3},
-                                                                     {200, 8},
-                                                                     {512, 64},
-                                                                     {65, 256},
-                                                                     {256, 17},
-                                                                     {333, 5},
-                                                                     {1000, 33},
-                                                                     {130, 100}})
-      entries.push_back({{"n", std::to_string(n)}, {"experts", std::to_string(experts)}});
-    for (const auto& [sequences, keys] : std::vector<std::pair<int, int>>{{1, 256},
-                                                                          {1, 1024},
-                                                                          {2, 1280},
-                                                                          {3, 3072},
-                                                                          {1, 5120},
-                                                                          {4, 512},
-                                                                          {2, 2048},
-                                                                          {1, 6144},
-                                                                          {5, 1536},
-                                                                          {2, 4096}})
-      parts.push_back({{"sequences", std::to_string(sequences)}, {"keys", std::to_string(keys)}});
+    const auto entries = shaped({"n", "experts"}, {{1, 1},
+                                                   {64, 2},
+                                                   {63, 3},
+                                                   {200, 8},
+                                                   {512, 64},
+                                                   {65, 256},
+                                                   {256, 17},
+                                                   {333, 5},
+                                                   {1000, 33},
+                                                   {130, 100}});
+    const auto parts = shaped({"sequences", "keys"}, {{1, 256},
+                                                      {1, 1024},
+                                                      {2, 1280},
+                                                      {3, 3072},
+                                                      {1, 5120},
+                                                      {4, 512},
+                                                      {2, 2048},
+                                                      {1, 6144},
+                                                      {5, 1536},
+                                                      {2, 4096}});
     return {{"dropout", {{"threads", "64"}}, of("n", {8, 64, 512, 504, 520, 1024, 2000, 16, 5000, 4096})},
             {"dropout",
              {{"p", "0.7"}, {"threads", "64"}, {"dtype", "f32"}, {"arch", "gfx950"}},
@@ -181,14 +170,6 @@ std::vector<Subject> subjects(const std::string& more) {
             {"mla_reduce", {{"heads", "16"}}, parts}};
   }
   if (more == "tables") { // pages by pointers of 64 bits, as many trips as memory says
-    const auto shaped = [](std::vector<std::string> names, std::vector<std::vector<int>> all) {
-      std::vector<kernels::Flags> out;
-      for (const auto& values : all) {
-        out.emplace_back();
-        for (std::size_t k = 0; k < names.size(); ++k) out.back()[names[k]] = std::to_string(values[k]);
-      }
-      return out;
-    };
     const auto sequences =
         shaped({"sequences", "queries", "keys", "pages", "kv-heads"}, {{1, 1, 32, 8, 1},
                                                                        {3, 20, 64, 40, 1},
@@ -226,31 +207,28 @@ std::vector<Subject> subjects(const std::string& more) {
                                                      {3, 128, 20},
                                                      {2, 256, 70}})}};
   }
-  if (more == "windows") {              // of more and of less than the array, and taps
-    std::vector<kernels::Flags> pixels; // channels are of the build
-    for (const auto& [n, h, w] : std::vector<std::array<int, 3>>{{1, 5, 6},
-                                                                 {2, 7, 5},
-                                                                 {1, 9, 33},
-                                                                 {3, 4, 70},
-                                                                 {2, 6, 6},
-                                                                 {1, 5, 40},
-                                                                 {1, 12, 7},
-                                                                 {4, 4, 4},
-                                                                 {1, 30, 9},
-                                                                 {2, 5, 64}})
-      pixels.push_back({{"n", std::to_string(n)}, {"h", std::to_string(h)}, {"w", std::to_string(w)}});
-    std::vector<kernels::Flags> steps;
-    for (const auto& [b, t, d] : std::vector<std::array<int, 3>>{{1, 1, 8},
-                                                                 {2, 37, 16},
-                                                                 {1, 64, 512},
-                                                                 {3, 33, 520},
-                                                                 {1, 31, 64},
-                                                                 {2, 3, 136},
-                                                                 {1, 100, 24},
-                                                                 {4, 32, 8},
-                                                                 {1, 65, 264},
-                                                                 {2, 2, 1032}})
-      steps.push_back({{"b", std::to_string(b)}, {"t", std::to_string(t)}, {"d", std::to_string(d)}});
+  if (more == "windows") { // of more and of less than the array, and taps
+    // channels are of the build
+    const auto pixels = shaped({"n", "h", "w"}, {{1, 5, 6},
+                                                 {2, 7, 5},
+                                                 {1, 9, 33},
+                                                 {3, 4, 70},
+                                                 {2, 6, 6},
+                                                 {1, 5, 40},
+                                                 {1, 12, 7},
+                                                 {4, 4, 4},
+                                                 {1, 30, 9},
+                                                 {2, 5, 64}});
+    const auto steps = shaped({"b", "t", "d"}, {{1, 1, 8},
+                                                {2, 37, 16},
+                                                {1, 64, 512},
+                                                {3, 33, 520},
+                                                {1, 31, 64},
+                                                {2, 3, 136},
+                                                {1, 100, 24},
+                                                {4, 32, 8},
+                                                {1, 65, 264},
+                                                {2, 2, 1032}});
     return {
         {"pad", {{"top", "2"}, {"left", "1"}}, pixels},
         {"pad", {{"top", "-2"}, {"bottom", "3"}, {"left", "-1"}, {"right", "4"}, {"arch", "gfx950"}}, pixels},
@@ -292,21 +270,18 @@ std::vector<Subject> subjects(const std::string& more) {
         {"row_reduce",
          {{"threads", "64"}, {"vectors", "1"}, {"op", "logsumexp"}, {"arch", "gfx950"}},
          short_row},
-        {"gemv", {{"m", "2"}, {"rows", "4"}, {"vectors", "1"}, {"dtype", "bf16"}}, [] {
-           std::vector<kernels::Flags> out;
-           for (const auto& [n, k] : std::vector<std::pair<int, int>>{{1, 8},
-                                                                      {4, 512},
-                                                                      {5, 520},
-                                                                      {16, 64},
-                                                                      {17, 1032},
-                                                                      {3, 16},
-                                                                      {33, 256},
-                                                                      {8, 1024},
-                                                                      {40, 200},
-                                                                      {7, 504}})
-             out.push_back({{"n", std::to_string(n)}, {"k", std::to_string(k)}});
-           return out;
-         }()}};
+        {"gemv",
+         {{"m", "2"}, {"rows", "4"}, {"vectors", "1"}, {"dtype", "bf16"}},
+         shaped({"n", "k"}, {{1, 8},
+                             {4, 512},
+                             {5, 520},
+                             {16, 64},
+                             {17, 1032},
+                             {3, 16},
+                             {33, 256},
+                             {8, 1024},
+                             {40, 200},
+                             {7, 504}})}};
     all.insert(all.end(), others.begin(), others.end());
     return all;
   }

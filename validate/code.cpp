@@ -198,13 +198,12 @@ void Sides::judge() {
                  i.kind == InstKind::signal;
         });
       });
-  if (waits_for_others) {
-    if (options_.order) try_to([&] { order(); });
-    return missing("releases, tickets and turns of workgroups, which are not followed");
-  }
+  const auto of_arguments = reasons_;
   try_to([&] { guards(); });
+  if (waits_for_others) reasons_ = of_arguments; // what a ticket draws has no value there
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
+  if (waits_for_others) return missing("releases, tickets and turns of workgroups, which are not followed");
   if (kernel_.descriptor.private_segment_buffer && kernel_.descriptor.scratch_bytes != 0) {
     missing(std::to_string(kernel_.descriptor.scratch_bytes) +
             " bytes a work-item are spilled to scratch by a buffer, which is not followed");

@@ -259,14 +259,16 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always; its
   // end may lie before the tile where that begins behind it.
-  bool behind = false;
-  for (std::size_t axis = 0; axis < axes; ++axis)
-    behind = behind || may_begin_past(program, base[axis], tensor.shape[axis]);
+  const auto behind = [&] {
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      if (may_begin_past(program, base[axis], tensor.shape[axis])) return true;
+    return false;
+  };
   if (const std::size_t outer = order[0];
       !out.far && !window && axes > 1 && !tensor.output && access.rows.empty() &&
       out.descriptor_axis != static_cast<int>(outer) && access.extents[outer] == 1 && !access.masked[outer] &&
       base[outer] == Sym(0) && !(step[outer] == Sym(0)) &&
-      std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; }) && !behind) {
+      std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; }) && !behind()) {
     out.ends_with_tensor = true;
     out.descriptor_axis = -1;
   }

@@ -20,6 +20,7 @@ void join(Heard& into, const Heard& from) {
   into.released.join(from.released);
   into.acquired.join(from.acquired);
   into.cleared.join(from.cleared);
+  into.begun.join(from.begun);
 }
 
 void join(Clock& into, const Clock& from) {
@@ -34,6 +35,7 @@ u32 device_of(const Launch& launch, u64 group) {
 void hear(const Launch& launch, Peers& p, Clock& pending, const Clock& clock) {
   for (const auto& [group, heard] : clock) {
     p.known[group].done.join(heard.done);
+    p.known[group].begun.join(heard.begun);
     p.begun |= u64{1} << device_of(launch, group);
     Heard& later = pending[group];
     later.acquired.join(heard.done);
@@ -52,13 +54,10 @@ void take(const Launch& launch, Peers& p, const Clock& pending) {
   }
 }
 
-/// Whether all that the wave has begun in this epoch is done, flags and caches aside.
+/// Whether all that the wave has begun in this epoch is done, caches aside.
 bool has_landed(const Wave& w) {
-  for (u32 i = 0; i < w.vm_queue.size(); ++i) {
-    const MemoryFields& f = w.vm_queue[i].op->memory;
-    if (f.kind != MemoryFields::Kind::none && !f.device_scope && f.kind != MemoryFields::Kind::atomic)
-      return false;
-  }
+  for (u32 i = 0; i < w.vm_queue.size(); ++i)
+    if (w.vm_queue[i].op->memory.kind != MemoryFields::Kind::none) return false;
   return true;
 }
 
@@ -69,23 +68,27 @@ bool is_writing_back(const Wave& w, bool system) {
 }
 
 /// What a flag says that this wave sets now.
-Clock tell(const Wave& w, bool system) {
+Clock tell(Wave& w, bool system) {
   const Workgroup& g = *w.group;
   Progress released = written_back(w, system);
   if (is_writing_back(w, system)) released.join(w.writing_back);
   Clock out;
-  for (const Peers* p : {&g.peers, &w.peers}) {
+  for (const Peers* p : {&g.peers, &std::as_const(w.peers)}) {
     for (const auto& [group, heard] : p->known) {
       Heard& to = out[group];
       to.done.join(heard.done);
+      to.begun.join(heard.begun);
       if (!released.none()) to.released.join(heard.released);
     }
   }
   Heard& own = out[g.linear];
   Progress done;
   done.before.fill(g.arrived);
-  if (has_landed(w)) done.before[w.id] = g.period + 1;
+  // What a flag before this one has told is done still, though that flag may be on its way.
+  if (has_landed(w)) w.done = g.period + 1;
+  done.before[w.id] = std::max(g.arrived, w.done);
   own.done.join(done);
+  own.begun.before[w.id] = g.period + 1;
   own.released.join(released);
   return out;
 }

@@ -240,10 +240,11 @@ struct PreparedProgram {
   std::vector<Operation> operations;
   std::deque<std::array<u32, 128>> constants;
   bool order_sensitive_atomics = false;
-  bool loads_to_lds = false; ///< some instruction does
-  bool flat = false;         ///< some instruction is a flat one
-  bool polls_lds = false;    ///< likewise
-  bool polls_memory = false; ///< likewise: workgroups may wait for each other
+  bool float_atomics = false; ///< likewise, and what they sum depends on the order in its last bits
+  bool loads_to_lds = false;  ///< some instruction does
+  bool flat = false;          ///< some instruction is a flat one
+  bool polls_lds = false;     ///< likewise
+  bool polls_memory = false;  ///< likewise: workgroups may wait for each other
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
 };
 
@@ -366,6 +367,7 @@ struct Progress {
 /// were cleared last, for other devices; `cleared`: at least those before the L2, which is enough of uncached memory.
 struct Heard {
   Progress done, released, acquired, cleared;
+  Progress begun; ///< what it had begun, arrived or not
 };
 /// By the workgroup's number among those of all devices.
 using Clock = std::map<u64, Heard>;
@@ -385,6 +387,17 @@ struct Peers {
   u64 written_back = 0;           ///< and to have written back what lies before
   std::map<u64, u64> versions;    ///< flags read, by address
   void join(const Peers& other);
+};
+
+/// Which stores had arrived before a wave has cleared the scalar cache, which no store of a vector instruction changes: of its
+/// workgroup, and what others had released before `acquires`, on Launch::clock.
+struct ScalarCache {
+  Progress cleared;
+  u64 acquires = 0;
+  void join(const ScalarCache& other) {
+    cleared.join(other.cleared);
+    acquires = std::max(acquires, other.acquires);
+  }
 };
 
 struct Wave : WaveState {
@@ -410,7 +423,11 @@ struct Wave : WaveState {
   Progress writing_back;                      ///< what that covers
   Progress written_back, system_written_back; ///< since the last barrier
   u32 stored_in = 0;                          ///< the period of its last store to global memory
-  Peers peers;                                ///< since the last barrier
+  u32 scoped_in = 0;                          ///< of its last one of device scope
+  u32 landed = 0; ///< of those before this period all have arrived, as it has told others since
+  u32 done = 0;   ///< likewise of all that it has read and stored, for other devices
+  ScalarCache scalar_cache;
+  Peers peers; ///< since the last barrier
   /// Itself, or before a barrier another wave: Workgroup::synchronizes, Workgroup::acquires.
   u64 synchronizes = 0, acquires = 0;
   u32 polled_at = ~0U; ///< the last instruction that polls, and what it found
@@ -545,6 +562,7 @@ struct LdsPage {
       combiners = 0; ///< waves, in `epoch`; combiners: by atomics, which do not race with each other
   u32 write_epoch = 0;
   u32 atomic_epoch = 0; ///< the epoch of which nothing but atomics is on its way to the page
+  u32 dma_epoch = 0;    ///< of the last load straight to the page; 0: none
   u8 writer = 0;        ///< wave + 1
   bool dma = false;
   u64 id = 0; ///< of the writer's instruction
@@ -597,9 +615,12 @@ struct Workgroup {
   /// As of the last barrier, what was written back; the same to where other devices look; what others may see of it: the last of
   /// Launch::releases.
   Progress written_back, system_written_back, released;
-  u32 device = 0; ///< of a launch on several
-  Peers peers;    ///< as of the last barrier
-  u32 slices = 0; ///< turns since it has polled last, see residents.cpp
+  bool stores_scoped = false; ///< some wave has stored with device scope
+  Progress landed;            ///< of those stores: the same as `released`
+  ScalarCache scalar_cache;   ///< as of the last barrier
+  u32 device = 0;             ///< of a launch on several
+  Peers peers;                ///< as of the last barrier
+  u32 slices = 0;             ///< turns since it has polled last, see residents.cpp
   std::mt19937_64 random;
   Conflicts conflicts;    ///< where the bank model is on
   std::vector<u32> order; ///< in which its waves take turns
@@ -618,6 +639,14 @@ struct Writer {
 struct Release {
   u64 at = 0;
   Progress stored;
+  Progress landed; ///< what was stored with device scope needs nothing but to have arrived
+};
+
+/// Of a workgroup: what its waves had stored with device scope, arrived or not, when each of them has changed something last that
+/// others can see, and when that was on Launch::clock.
+struct Told {
+  Progress stored;
+  std::array<u64, 16> at{};
 };
 
 struct Launch {
@@ -648,6 +677,7 @@ struct Launch {
   std::map<std::pair<u8, u64>, Finding> findings;
   std::vector<Writer> writers;                  ///< by their number in Allocation::writers
   std::map<u64, std::vector<Release>> releases; ///< by workgroup, each more than the one before
+  std::map<u64, Told> told;                     ///< by workgroup
   std::atomic<u64> clock{0};        ///< how often waves have read what they may order themselves by
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
@@ -782,7 +812,13 @@ void write_back(Wave& wave, bool system);
 /// Up to where what the workgroup has stored was written back, as an instruction of this wave may tell.
 Progress written_back(const Wave& wave, bool system);
 /// An atomic, or a store of device scope: others that see it may see what was written back before.
-void release_stores(const Wave& wave);
+void release_stores(Wave& wave);
+/// Whether no store or atomic of the wave to global memory is on its way.
+[[nodiscard]] bool stores_have_landed(const Wave& wave);
+/// `s_dcache_inv`.
+void clear_scalar_cache(Wave& wave);
+/// A scalar load of a word that this launch has stored, in order: the scalar cache has to be cleared between.
+void check_scalar_read(Wave& wave, Allocation& home, u64 address);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
@@ -825,8 +861,9 @@ Heard heard_of(const Wave& wave, u64 group);
 /// A load with a scope, or an atomic, of what another device has stored last: not to be seen, where one of the two is not of system scope
 /// and nothing else orders them.
 void check_flag(Wave& wave, Allocation& home, u64 address, unsigned bytes, unsigned lane);
-/// A load of device scope sees the memory behind the L2 caches: what another workgroup of the device has stored there without a scope
-/// has to be written back. For targets with scopes.
+/// A load of device scope sees the memory after the L2 caches: what another workgroup of the device has stored there without a scope
+/// has to be written back, and what it has stored with one has to be waited for before it tells something else. For targets with
+/// scopes; before the load itself counts as one that orders.
 void check_scoped_read(Wave& wave, Allocation& home, u64 address, unsigned bytes, unsigned lane);
 /// All workgroups of all devices have ended: what one device does to memory of another that goes on in its stream. `any`: a wave.
 void check_ends(Wave& any);

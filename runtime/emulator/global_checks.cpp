@@ -194,6 +194,7 @@ void global_at_barrier(Workgroup& g) {
   for (const auto& w : g.waves) {
     g.written_back.join(w->written_back);
     g.system_written_back.join(w->system_written_back);
+    g.scalar_cache.join(w->scalar_cache);
   }
 }
 
@@ -220,6 +221,11 @@ void acquire(Wave& w) {
   g.acquires = std::max(g.acquires, last);
 }
 
+/// What other workgroups have released before this, on Launch::clock, is in order before what this wave does.
+static u64 acquired(const Wave& w) {
+  return w.group->acquires > w.acquires ? std::max(w.acquires, heard_of_one(w, &Wave::acquires)) : w.acquires;
+}
+
 void begin_write_back(Wave& w) {
   Workgroup& g = *w.group;
   if (w.stored_in == g.period) next_period(g);
@@ -242,19 +248,69 @@ Progress written_back(const Wave& w, bool system) {
   return all;
 }
 
-void release_stores(const Wave& w) {
+bool stores_have_landed(const Wave& w) {
+  for (u32 i = 0; i < w.vm_queue.size(); ++i) {
+    const MemoryFields& f = w.vm_queue[i].op->memory;
+    if (f.kind == MemoryFields::Kind::store || f.kind == MemoryFields::Kind::atomic) return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// Stores of device scope need no write back, but they overtake each other: of those before what this wave tells now, which have
+/// arrived. A barrier stands for the wait of other waves, as in LLVM's memory model.
+Progress landed_stores(Wave& w) {
+  Workgroup& g = *w.group;
+  const bool landed = stores_have_landed(w);
+  if (w.scoped_in == g.period) next_period(g); // what comes now is not what came before
+  if (landed) w.landed = g.period;
+  Progress all;
+  all.before.fill(g.arrived);
+  all.before[w.id] = std::max(g.arrived, w.landed);
+  return all;
+}
+
+} // namespace
+
+void release_stores(Wave& w) {
   Workgroup& g = *w.group;
   if (!g.tracks_global) return;
   bool news = false;
   for (std::size_t i = 0; i < g.waves.size(); ++i)
     news |= std::max(g.written_back.before[i], w.written_back.before[i]) > g.released.before[i];
-  if (!news) return;
+  if (!news && !g.stores_scoped) return;
   g.released.join(written_back(w, false));
+  if (g.stores_scoped) {
+    const Progress landed = landed_stores(w);
+    for (std::size_t i = 0; i < g.waves.size(); ++i) news |= landed.before[i] > g.landed.before[i];
+    g.landed.join(landed);
+  }
   const std::lock_guard lock(g.launch->mutex);
-  std::vector<Release>& before = g.launch->releases[g.linear];
   const u64 now = g.launch->clock;
-  if (before.empty() || before.back().at != now) before.push_back({now, {}});
+  if (w.scoped_in != 0) {
+    Told& told = g.launch->told[g.linear];
+    told.stored.before[w.id] = g.period;
+    told.at[w.id] = now;
+  }
+  if (!news) return;
+  std::vector<Release>& before = g.launch->releases[g.linear];
+  if (before.empty() || before.back().at != now) before.push_back({now, {}, {}});
   before.back().stored = g.released;
+  before.back().landed = g.landed;
+}
+
+void clear_scalar_cache(Wave& w) {
+  Workgroup& g = *w.group;
+  if (!g.tracks_global) return;
+  ScalarCache now;
+  now.cleared.before.fill(g.arrived);
+  if (stores_have_landed(w)) {
+    if (w.stored_in == g.period) next_period(g);
+    now.cleared.before[w.id] = g.period;
+  }
+  now.acquires = acquired(w);
+  w.scalar_cache.join(now);
 }
 
 namespace {
@@ -285,11 +341,12 @@ struct Other {
     period = writer.first_period + Writers::period_of(entry);
     same_group = group == g.linear;
     ordered = same_group && (wave == w.id || period < g.arrived);
-    if ((entry & Writers::atomic) != 0 || instruction->modifiers.sc1) {
+    const bool scoped = instruction->modifiers.sc1;
+    if ((entry & Writers::atomic) != 0) {
       released = 0;
     } else if (const auto all = launch->releases.find(group); all != launch->releases.end()) {
       const auto first = std::partition_point(all->second.begin(), all->second.end(), [&](const Release& r) {
-        return !r.stored.covers(period, wave);
+        return !r.stored.covers(period, wave) && !(scoped && r.landed.covers(period, wave));
       });
       if (first != all->second.end()) released = first->at;
     }
@@ -335,6 +392,8 @@ std::string why_unseen(const Wave& w, const Other& other, const Allocation& home
     return "; what orders them does not write it back to where other devices look: 'buffer_wbl2 sc0 sc1' and "
            "'s_waitcnt vmcnt(0)' before it, by that wave or after a barrier";
   }
+  if (!heard.done.covers(other.period, other.wave) && heard.begun.covers(other.period, other.wave))
+    return "; before what orders them that wave does not wait for it ('s_waitcnt vmcnt(0)')";
   if (heard.done.covers(other.period, other.wave))
     return "; after what orders them no 'buffer_inv sc0 sc1' lets it see what another device has stored";
   return ", and nothing that it has read with system scope orders them";
@@ -455,11 +514,6 @@ void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& a
     reader.note_range(home, readers, begin + at.at[first_lane(mask)], bytes);
 }
 
-/// What other workgroups have released before this, on Launch::clock, is in order before what this wave does.
-static u64 acquired(const Wave& w) {
-  return w.group->acquires > w.acquires ? std::max(w.acquires, heard_of_one(w, &Wave::acquires)) : w.acquires;
-}
-
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
   if (home.of_host) return;
   if (home.device >= 0 && w.group->launch->devices > 1)
@@ -518,6 +572,8 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
                    "' after what orders them is missing";
       else if (g.acquires != 0 && acquires == 0 && !other.same_group)
         message += "; another wave reads atomics and clears the caches after them, and no barrier between";
+      else if (g.acquires != 0 && !other.same_group && other.instruction->modifiers.sc1)
+        message += "; before what orders them that wave does not wait for it ('s_waitcnt vmcnt(0)')";
       else if (g.acquires != 0 && !other.same_group)
         message += "; before what orders them nobody writes it back (" +
                    std::string(scopes ? "'buffer_wbl2 sc1', " : "") +
@@ -533,14 +589,26 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
   }
 }
 
+namespace {
+
+void note_store(Wave& w, const Operation& op) {
+  Workgroup& g = *w.group;
+  w.stored_in = g.period;
+  if (op.memory.kind != MemoryFields::Kind::store || !op.memory.device_scope) return;
+  w.scoped_in = g.period;
+  g.stores_scoped = true;
+}
+
+} // namespace
+
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
   if (home.of_host) return;
   Workgroup& g = *w.group;
   Writers writers(w, home, is_atomic);
   const u64 me = writers.me(), mine = writers.mine();
-  w.stored_in = g.period;
   const Operation& op = g.launch->code->operations[w.current];
+  note_store(w, op);
   bool said = home.device >= 0 && g.launch->devices > 1 && !is_atomic && !reaches_devices(op, home) &&
               check_begun(w, home, address, false, lane);
   const u64 first = address - home.begin;
@@ -611,9 +679,20 @@ void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned
   each_stored_word(w, home, address, bytes, [&](u64 entry, u64 at) {
     const Other other(w, entry);
     if (other.device == g.device) return false;
-    if (reaches_devices(g.launch->code->operations[w.current], home) &&
-        reaches_devices(*other.operation, home))
-      return false;
+    const Operation& op = g.launch->code->operations[w.current];
+    if (reaches_devices(op, home) && reaches_devices(*other.operation, home)) {
+      const Heard heard = heard_of(w, other.group);
+      if ((entry & Writers::atomic) != 0 || op.memory.kind == MemoryFields::Kind::atomic || op.polls ||
+          op.polling != nullptr || heard.done.covers(other.period, other.wave) ||
+          !heard.begun.covers(other.period, other.wave))
+        return false;
+      report(w, FindingKind::races,
+             "reads " + byte_of(home, at) + ", which " + other.who() + " writes with " + other.what() +
+                 "; before what this wave has read since it does not wait for that store ('s_waitcnt "
+                 "vmcnt(0)'), which may come later; no defect where the order does not matter",
+             lane, at, true);
+      return true;
+    }
     const std::string why = why_unseen(w, other, home);
     if (why.empty()) return false;
     const bool flag = (entry & Writers::atomic) != 0 || other.operation->memory.device_scope;
@@ -625,13 +704,38 @@ void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned
   });
 }
 
+namespace {
+
+/// Stores of device scope of another workgroup: something else that it has told later has been read, as may be, and this one had not
+/// arrived. Flags that are polled are what is told.
+bool is_overtaken(const Wave& w, const Other& other) {
+  const Workgroup& g = *w.group;
+  const Operation& op = g.launch->code->operations[w.current];
+  if (other.same_group || other.device != g.device || op.polls || op.polling != nullptr) return false;
+  if (other.released < w.synchronizes) return false;
+  const std::lock_guard lock(g.launch->mutex);
+  const auto told = g.launch->told.find(other.group);
+  return told != g.launch->told.end() && told->second.stored.covers(other.period, other.wave) &&
+         told->second.at[other.wave] < w.synchronizes;
+}
+
+} // namespace
+
 void check_scoped_read(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
   const Workgroup& g = *w.group;
   each_stored_word(w, home, address, bytes, [&](u64 entry, u64 at) {
-    if ((entry & Writers::atomic) != 0 ||
-        g.launch->code->operations[Writers::operation_of(entry)].memory.device_scope)
-      return false;
+    if ((entry & Writers::atomic) != 0) return false;
     const Other other(w, entry);
+    if (other.operation->memory.device_scope) {
+      if (!is_overtaken(w, other)) return false;
+      report(w, FindingKind::races,
+             "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
+                 other.instruction->text +
+                 "'; before what this wave has read since it does not wait for that store ('s_waitcnt "
+                 "vmcnt(0)'), which may come later; no defect where the order does not matter",
+             lane, at, true);
+      return true;
+    }
     if (other.same_group || other.device != g.device || other.released != Other::never) return false;
     report(w, FindingKind::races,
            "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
@@ -641,6 +745,30 @@ void check_scoped_read(Wave& w, Allocation& home, u64 address, unsigned bytes, u
            lane, at);
     return true;
   });
+}
+
+void check_scalar_read(Wave& w, Allocation& home, u64 address) {
+  if (home.of_host || home.writers.load(std::memory_order_relaxed) == nullptr) return;
+  const Workgroup& g = *w.group;
+  const u64 d = (address - home.begin) / 4, entry = Writers(w, home, false).of_word(d);
+  if (entry == 0) return;
+  const Other other(w, entry);
+  if (other.device != g.device) return;
+  const bool in_order = other.ordered || (other.same_group && has_heard_of(w, other.wave)) ||
+                        (!other.same_group && other.released < acquired(w));
+  if (!in_order) return; // check_global_reads says so
+  ScalarCache cache = w.scalar_cache;
+  cache.join(g.scalar_cache);
+  if (other.same_group ? cache.cleared.covers(other.period, other.wave) : other.released < cache.acquires)
+    return;
+  report(w, FindingKind::races,
+         "reads " + byte_of(home, address) + ", which " +
+             (other.same_group && other.wave == w.id ? "this wave" : other.who()) + " writes with '" +
+             other.instruction->text +
+             "' in this launch; the scalar cache may hold what was there before: 's_dcache_inv' after "
+             "'s_waitcnt "
+             "vmcnt(0)' and what orders them is missing",
+         0, address);
 }
 
 namespace {
@@ -803,7 +931,7 @@ void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64
 GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at,
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   if (home.of_host) return GlobalNote::noted;
-  w.stored_in = w.group->period;
+  note_store(w, w.group->launch->code->operations[w.current]);
   if (home.device >= 0 && static_cast<u32>(home.device) != w.group->device && w.group->launch->devices > 1)
     return GlobalNote::conflict; // of a peer: lane by lane
   Writers writers(w, home, is_atomic);

@@ -176,7 +176,7 @@ void remember(Workgroup& g, const LdsAccess& a) {
   }
 }
 
-/// Whether what `page` got last has arrived for the wave that reads it now.
+/// Whether what `page` got last has arrived for the wave that touches it now.
 bool has_arrived(const Workgroup& g, const Wave& reader, const LdsPage& page) {
   if (page.writer == 0 || page.write_epoch <= g.all_landed_epoch) return true;
   if (page.writer == LdsPage::several) return false;
@@ -205,6 +205,11 @@ bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, const LdsSource& by)
     return clash;
   }
   bool clash = ((page.writers | page.readers) & others) != 0;
+  if (by.is_dma) {
+    page.dma_epoch = g.epoch;
+  } else if (page.dma_epoch > g.all_landed_epoch) { // what is loaded may come after what is stored
+    clash = clash || !has_arrived(g, w, page);
+  }
   if (by.is_atomic) { // it reads too; what other atomics of this epoch leave, it may meet on its way
     const bool arrived = page.atomic_epoch == g.epoch || has_arrived(g, w, page);
     page.atomic_epoch = arrived ? g.epoch : 0;
@@ -258,6 +263,23 @@ void check_overtaken(Wave& w, u32 word, u8 touched, u32 address, unsigned lane) 
   }
 }
 
+/// A store to a word that a load to LDS may still fill: what it brings may come after what is stored.
+void check_overwritten(Wave& w, LdsShadow& s, u32 address, unsigned lane) {
+  const Workgroup& g = *w.group;
+  const bool own = s.last_writer == w.id + 1;
+  if (!own && (s.last_writer == 0 || s.write_epoch == g.epoch)) return; // a race, if anything
+  const Wave& loader = *g.waves[s.last_writer - 1U];
+  if (s.id <= (own ? loader.vm_landed : loader.vm_landed_at_barrier)) return;
+  const isa::Instruction& i = *g.launch->code->operations[s.site].instruction;
+  report(w, FindingKind::waits,
+         "writes LDS byte " + std::to_string(address) + ", which " +
+             (own ? "the wave's own" : "wave " + std::to_string(loader.id) + "'s") + " direct load '" +
+             i.text + "' (vmcnt) may fill after this" +
+             (own ? "" : ": it did not wait for it before the barrier"),
+         lane, address);
+  s.id = 0;
+}
+
 } // namespace
 
 void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
@@ -305,6 +327,8 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         }
       }
     }
+    if (is_write && !is_dma && !is_atomic && checks.waits && s.dma && s.id != 0 && (s.bytes & touched) != 0)
+      check_overwritten(w, s, address, lane);
     if (is_write && !is_atomic && g.reads_crossing) check_overtaken(w, d, touched, address, lane);
     if (checks.races) {
       // Atomics of several waves: whoever comes now, one of them was another's.

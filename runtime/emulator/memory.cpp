@@ -321,9 +321,6 @@ void run_memory(Wave& w, const Operation& op) {
   if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && f.device_scope)))
     release_stores(w);
   find_addresses(w, op, a);
-  if (f.space != Space::lds &&
-      ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
-    synchronize(w);
   if (f.space != Space::lds && f.space != Space::scratch && tells_devices(w) &&
       (f.kind == Kind::atomic || f.device_scope))
     note_flags(w, op, a.address.data(), a.mask);
@@ -337,6 +334,9 @@ void run_memory(Wave& w, const Operation& op) {
         check_scoped_read(w, *home, a.address[l], bytes, l);
     });
   }
+  if (f.space != Space::lds &&
+      ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
+    synchronize(w);
   count_traffic(w, op, a);
   if (w.observed != nullptr) note_observed(w, f, a, *w.observed);
   if (!w.deferring) {

@@ -399,6 +399,7 @@ bool run_near(Wave& w, const Operation& op) {
         if ((w.defined->lanes_of[row_of(n) + k] & mask) != 0) return false;
     }
   }
+  if (!lds && store && f.device_scope) release_stores(w); // of what comes before this
   const StoreLines* lines = nullptr;
   bool written_before = false; // so are its bytes of the shadow
   const bool asks_lanes = store && near[0].home != nullptr && options.checks.races && !near[0].at.rising;
@@ -414,13 +415,12 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && f.device_scope && !near[0].home->of_host) synchronize(w);
   if (!lds && is_scoped_load(w, f) && near[0].home != nullptr && !near[0].home->of_host)
     each_lane(mask, [&](unsigned l) {
       check_scoped_read(w, *near[0].home, reinterpret_cast<u64>(near[0].base) + near[0].at.at[l], f.bytes, l);
     });
+  if (!lds && !store && f.device_scope && !near[0].home->of_host) synchronize(w);
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
-  if (!lds && store && f.device_scope) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;

@@ -303,6 +303,7 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
     if (op.memory.kind == MemoryFields::Kind::atomic && op.memory.space != MemoryFields::Space::lds &&
         (op.memory.floating || op.memory.returns)) {
       out->order_sensitive_atomics = true;
+      out->float_atomics = out->float_atomics || op.memory.floating;
     }
     out->flat = out->flat || op.instruction->format == isa::Format::flat;
     out->loads_to_lds = out->loads_to_lds || op.memory.kind == MemoryFields::Kind::to_lds;

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <exception>
 #include <inlay/runtime/isa/report.h>
+#include <numeric>
+#include <random>
 #include <thread>
 #include <tuple>
 
@@ -167,7 +169,21 @@ private:
     LaunchObserver* const observer = launch_.options->observer;
     u64 i = next_++;
     while (i < total && observer != nullptr && !observer->wants(i)) i = next_++;
-    return i < total ? begin(0, i) : nullptr;
+    return i < total ? begin(0, launch_.options->stress ? shuffled(i, total) : i) : nullptr;
+  }
+  /// Under stress: which workgroup comes `i`-th. Those that the device holds at a time come in any order. Atomics of floating point
+  /// sum in the order of the workgroups all the same: that other orders leave other bits is known beforehand.
+  u64 shuffled(u64 i, u64 total) {
+    if (launch_.code->float_atomics || launch_.options->observer != nullptr) return i;
+    const u64 block = i / room_, first = block * room_;
+    if (block != block_ || order_.empty()) {
+      block_ = block;
+      order_.resize(std::min(room_, total - first));
+      std::iota(order_.begin(), order_.end(), first);
+      std::mt19937_64 random(launch_.options->seed * 0x9e3779b97f4a7c15ULL ^ (block + 1));
+      std::shuffle(order_.begin(), order_.end(), random);
+    }
+    return order_[i - first];
   }
 
   /// Whether a device has a workgroup that has not begun, and room for it.
@@ -280,7 +296,9 @@ private:
   LaunchStatistics& statistics_;
   const std::function<void()>& ended_;
   u64 room_;
-  u64 quiet_ = 0;                     ///< turns since one ended
+  u64 quiet_ = 0; ///< turns since one ended
+  u64 block_ = 0; ///< see shuffled
+  std::vector<u64> order_;
   std::vector<u64> begun_, resident_; ///< of each device, where there are several
   std::mt19937_64 random_;            ///< under stress
   std::vector<std::unique_ptr<Workgroup>> all_;

@@ -237,8 +237,9 @@ void scalar_load(const Call& c) {
     for (u64 i = 0; i < count; ++i) {
       std::array<u64, lanes> at{a.address + 4 * i};
       Allocation* const home = c.w.group->launch->memory->find(at[0], 4);
-      if (home != nullptr && (!a.buffer || a.offset + 4 * (i + 1) <= a.records))
-        check_global_reads(c.w, *home, at.data(), 1, 4);
+      if (home == nullptr || (a.buffer && a.offset + 4 * (i + 1) > a.records)) continue;
+      check_global_reads(c.w, *home, at.data(), 1, 4);
+      check_scalar_read(c.w, *home, at[0]);
     }
   }
   if (a.buffer) {
@@ -582,9 +583,9 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       // SMEM
       {"s_memtime", clock},
       {"s_memrealtime", clock},
-      {"s_dcache_inv", [](const Call&) {}},
+      {"s_dcache_inv", [](const Call& c) { clear_scalar_cache(c.w); }},
       {"s_dcache_wb", [](const Call&) {}},
-      {"s_dcache_inv_vol", [](const Call&) {}},
+      {"s_dcache_inv_vol", [](const Call& c) { clear_scalar_cache(c.w); }},
       {"s_dcache_wb_vol", [](const Call&) {}},
       // There is no cache here: a discarded line has been written back before, an address is translated when it is used.
       {"s_dcache_discard", [](const Call&) {}},

@@ -390,7 +390,9 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
   g.reads_crossing = false;
   g.period = g.arrived = 1;
   g.synchronizes = g.acquires = 0;
-  g.written_back = g.system_written_back = g.released = {};
+  g.written_back = g.system_written_back = g.released = g.landed = {};
+  g.stores_scoped = false;
+  g.scalar_cache = {};
   g.peers = {};
   g.slices = 0;
   const Checks& c = options.checks;

@@ -156,7 +156,8 @@ std::string random_global_kernel(std::mt19937& random, unsigned groups, unsigned
           const unsigned kind = below(random, 8); // 0: a scalar load, 1: an atomic, then stores, else a load
           if (kind == 0) {
             const unsigned start = base + below(random, room - 64) / 4 * 4;
-            what += "s_load_dwordx4 s[16:19], s[4:5], " + number(start) + "\ns_waitcnt lgkmcnt(0)\n";
+            what += "s_waitcnt vmcnt(0)\ns_dcache_inv\ns_load_dwordx4 s[16:19], s[4:5], " + number(start) +
+                    "\ns_waitcnt lgkmcnt(0)\n";
             touches.push_back({group, wave, e, true, false, false, {}});
             for (unsigned b = 0; b < 16; ++b) touches.back().bytes.push_back(start + b);
             continue;
@@ -238,6 +239,8 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
                               "s_cbranch_scc1 more\n",
                     raises = "v_mov_b32 v2, 0x1800\nglobal_store_dword v2, v4, s[4:5] sc1\n",
                     acquire = "buffer_inv sc1\n", back = "buffer_wbl2 sc1\n" + wait,
+                    scalar = "s_load_dword s16, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n",
+                    forgets = "s_dcache_inv\ns_waitcnt lgkmcnt(0)\n",
                     says = wait + "v_mov_b32 v8, 0\nv_mov_b32 v9, 1\nds_write_b32 v8, v9\n",
                     polls = "v_mov_b32 v8, 0\npoll:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
                             "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 poll\n",
@@ -300,6 +303,31 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + wait + counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        0, 0},
+      {"past the caches, and not waited for", 2, 1,
+       only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
+      {"past the caches, and waited for after it is counted", 2, 1,
+       only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + counts + wait) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
+      {"past the caches both ways", 2, 1,
+       only(1, 0, "b", watches + at + "global_load_dword v3, v2, s[4:5] sc1\n") +
+           only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + wait + raises),
+       0, 0},
+      {"past the caches both ways, and not waited for", 2, 1,
+       only(1, 0, "b", watches + at + "global_load_dword v3, v2, s[4:5] sc1\n") +
+           only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + raises),
+       0, 1},
+      {"past the caches both ways, another wave's before the barrier", 2, 2,
+       only(1, 0, "b", watches + at + "global_load_dword v3, v2, s[4:5] sc1\n") +
+           only(0, 1, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n") + barrier +
+           only(0, 0, "c", raises),
+       0, 0},
+      {"two flags, one after the other", 2, 1,
+       only(1, 0, "b", watches + looks + wait + acquire + load) +
+           only(0, 0, "a", store + back + flag + "global_store_dword v2, v4, s[4:5] sc1\n" + raises),
+       0, 1},
       {"each wave writes back, one counts after the barrier", 2, 2,
        only(0, 1, "a", store) + back + barrier + only(0, 0, "c", counts) +
            only(1, 0, "b", counts + wait + acquire + load),
@@ -409,6 +437,29 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        0, 0},
       {"a scalar load", 1, 2, only(0, 0, "a", store) + only(0, 1, "b", "s_load_dword s16, s[4:5], 0x0\n"), 1,
        0},
+      {"a scalar load of its own store", 1, 2, only(0, 0, "a", store + wait + scalar), 1, 0},
+      {"the same, the scalar cache cleared", 1, 2, only(0, 0, "a", store + wait + forgets + scalar), 0, 0},
+      {"the same, cleared before the store has arrived", 1, 2,
+       only(0, 0, "a", store + forgets + wait + scalar), 1, 0},
+      {"the same, stored again", 1, 2, only(0, 0, "a", store + wait + forgets + store + wait + scalar), 1, 0},
+      {"a scalar load past the cache", 1, 2,
+       only(0, 0, "a", store + wait + "s_load_dword s16, s[4:5], 0x0 glc\ns_waitcnt lgkmcnt(0)\n"), 0, 0},
+      {"a scalar load of another word", 1, 2,
+       only(0, 0, "a", store + wait + "s_load_dword s16, s[4:5], 0x100\ns_waitcnt lgkmcnt(0)\n"), 0, 0},
+      {"a scalar load after a barrier", 1, 2, only(0, 0, "a", store) + barrier + only(0, 1, "b", scalar), 1,
+       0},
+      {"a scalar load after a barrier, cleared", 1, 2,
+       only(0, 0, "a", store) + barrier + only(0, 1, "b", forgets + scalar), 0, 0},
+      {"a scalar load after a barrier, cleared by another wave", 1, 2,
+       only(0, 0, "a", store) + barrier + only(0, 0, "c", forgets) + barrier + only(0, 1, "b", scalar), 0, 0},
+      {"a scalar load after a counter", 2, 1,
+       only(0, 0, "a", store + back + counts) + only(1, 0, "b", counts + wait + acquire + scalar), 1, 0},
+      {"a scalar load after a counter, cleared", 2, 1,
+       only(0, 0, "a", store + back + counts) + only(1, 0, "b", counts + wait + acquire + forgets + scalar),
+       0, 0},
+      {"a scalar load after a counter, cleared before", 2, 1,
+       only(0, 0, "a", store + back + counts) + only(1, 0, "b", forgets + counts + wait + acquire + scalar),
+       1, 0},
       {"a load to LDS", 1, 2,
        only(0, 0, "a", store) +
            only(0, 1, "b", "s_mov_b32 m0, 0\n" + at + "global_load_lds_dword v2, s[4:5]\n"),
@@ -491,6 +542,51 @@ TEST_CASE("races are found exactly where two waves touch a word in one epoch") {
   }
   CHECK(racy_kernels * 5 > count); // both verdicts occur
   CHECK(racy_kernels * 5 < 4 * count);
+}
+
+TEST_CASE("what is stored to LDS while a load to LDS is on its way there may be overwritten by it") {
+  const std::string loads = "s_mov_b32 m0, 0\nv_lshlrev_b32 v2, 2, v1\nglobal_load_lds_dword v2, s[4:5]\n",
+                    stores = "v_lshlrev_b32 v2, 2, v1\nds_write_b32 v2, v4\n", wait = "s_waitcnt vmcnt(0)\n",
+                    barrier = "s_barrier\n";
+  struct Case {
+    std::string name, text;
+    std::size_t waits;
+  };
+  const std::vector<Case> cases = {
+      {"its own", only(0, 0, "a", loads + stores), 1},
+      {"waited for", only(0, 0, "a", loads + wait + stores), 0},
+      {"stored before", only(0, 0, "a", stores + loads), 0},
+      {"beside it", only(0, 0, "a", loads + "v_lshlrev_b32 v2, 2, v1\nds_write_b32 v2, v4 offset:256\n"), 0},
+      {"its last word", only(0, 0, "a", loads + "v_lshlrev_b32 v2, 2, v1\nds_write_b32 v2, v4 offset:252\n"),
+       1},
+      {"another's, after a barrier", only(0, 0, "a", loads) + barrier + only(0, 1, "b", stores), 1},
+      {"another's, waited for before the barrier",
+       only(0, 0, "a", loads + wait) + barrier + only(0, 1, "b", stores), 0},
+      {"another's, waited for after the barrier",
+       only(0, 0, "a", loads) + barrier + only(0, 0, "c", wait) + only(0, 1, "b", stores), 1},
+      {"loaded twice", only(0, 0, "a", loads + loads), 0},
+      {"an older one waited for",
+       only(0, 0, "a",
+            loads + "s_mov_b32 m0, 256\nglobal_load_lds_dword v2, s[4:5]\n" + "s_waitcnt vmcnt(1)\n" +
+                stores),
+       0},
+      {"a younger one waited for",
+       only(0, 0, "a", "s_mov_b32 m0, 256\n" + loads.substr(15) + loads + "s_waitcnt vmcnt(1)\n" + stores),
+       1},
+  };
+  for (const Case& c : cases) {
+    EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::all()});
+    const DevicePointer out = upload(device, std::vector<std::uint32_t>(4096));
+    const auto findings =
+        run(device,
+            kernel(global_start + c.text + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n", isa::Arch::gfx942),
+            {.grid = {1}, .block = {128}, .dynamic_lds = 4096}, Arguments().pointer(out).bytes())
+            .findings;
+    INFO(c.name << "\n" << all(findings));
+    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& f) {
+            return f.kind == FindingKind::waits && !f.note;
+          })) == c.waits);
+  }
 }
 
 TEST_CASE(

@@ -152,3 +152,26 @@ TEST_CASE("stress: a barrier orders what waves have under way to global memory, 
       CHECK((different == 0) == c.right);
     }
 }
+
+TEST_CASE("stress: workgroups come in another order, but not where atomics of floating point sum in it") {
+  // Each workgroup puts its number at a place that it takes from a counter; the last one's number stays at the end.
+  const std::string
+      start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_cmp_eq_u32 vcc, 0, v0\ns_and_b64 exec, exec, vcc\n"
+              "v_mov_b32 v1, 0\nv_mov_b32 v2, s2\nv_cvt_f32_u32 v3, v2\ns_waitcnt lgkmcnt(0)\n",
+      last = "global_store_dword v1, v2, s[4:5]\n", sums = "global_atomic_add_f32 v1, v3, s[4:5] offset:4\n",
+      end = "s_waitcnt vmcnt(0)\ns_endpgm\n";
+  const auto result = [&](const std::string& text, bool stress, std::uint64_t seed, unsigned threads) {
+    EmulatorDevice device(isa::Arch::gfx942,
+                          {.threads = threads, .checks = Checks::none(), .stress = stress, .seed = seed});
+    const DevicePointer out = upload(device, std::vector<std::uint32_t>(2));
+    run(device, kernel(start + text + end, isa::Arch::gfx942), {.grid = {5000}, .block = {64}},
+        Arguments().pointer(out).bytes());
+    return download<std::uint32_t>(device, out, 2);
+  };
+  const auto plain = result(last, false, 1, 1);
+  CHECK(plain[0] == 4999);
+  CHECK(result(last, true, 1, 1)[0] != result(last, true, 2, 1)[0]);
+  CHECK(result(last, true, 1, 1) == result(last, true, 1, 1));
+  const auto sum = result(sums + last, false, 1, 1);
+  for (const std::uint64_t seed : {1U, 2U, 3U}) CHECK(result(sums + last, true, seed, 2) == sum);
+}

@@ -6,6 +6,12 @@
 namespace inlay::kernels::validate::sides {
 
 void Sides::symbolic() {
+  client_.reset(); // of another device
+  samples_.clear();
+  boundaries_.clear();
+  loads_until_ = {};
+  stores_.clear();
+  differences_.clear();
   shape_ = std::make_unique<Shape>(code_);
   flow_ = std::make_unique<Flow>(object_, kernel_, flow_options());
   formulas_ = std::make_unique<Formulas>(p_, flow_->terms());
@@ -16,6 +22,7 @@ void Sides::symbolic() {
   code_run_->arithmetic = &values_->arithmetic();
   code_run_->formulas = formulas_.get();
   code_run_->steps = &steps_;
+  if (rank_) code_run_->given = {{*p_.together().rank.as_atom(), Sym(std::int64_t{*rank_})}};
   code_run_->begin(); // what it says of numbers from tables, before anybody asks
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
@@ -33,6 +40,7 @@ void Sides::symbolic() {
   };
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
   client_->zeros = zeros_of(object_);
+  client_->words_of_order = words_of_order(p_);
   values_->is_of_code = [this](Number n) { return code_run_->conditions.contains(n); };
   Draw draw(code_);
   for (int k = 0; k < 120; ++k) {
@@ -47,6 +55,7 @@ void Sides::symbolic() {
   most_boundaries_ = shape_->loop != nullptr ? 3 * shape_->loop->ring + 2 : 0;
   if (shape_->loop != nullptr) static_cast<void>(boundary(0));
   Path path(*flow_);
+  path.trace.scopes = p_.target().scopes;
   for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
   explore(std::move(path), nullptr);
   report_.paths = paths_;
@@ -191,22 +200,26 @@ void Sides::judge() {
     missing("a loop holds loops, and the machine code is followed through one loop after the other");
     return;
   }
-  const bool waits_for_others =
-      std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
-        return std::any_of(r.body.begin(), r.body.end(), [](const Inst& i) {
-          return i.kind == InstKind::release || i.kind == InstKind::ticket || i.kind == InstKind::await ||
-                 i.kind == InstKind::signal;
-        });
-      });
+  const bool waits = waits_for_others();
   const auto of_arguments = reasons_;
   try_to([&] { guards(); });
-  if (waits_for_others) reasons_ = of_arguments; // what a ticket draws has no value there
+  if (waits) reasons_ = of_arguments; // what a ticket draws has no value there
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
-  if (waits_for_others) return missing("releases, tickets and turns of workgroups, which are not followed");
+  if (const std::string why = waits ? unfollowed() : ""; !why.empty()) return missing(why);
   if (kernel_.descriptor.private_segment_buffer && kernel_.descriptor.scratch_bytes != 0) {
     missing(std::to_string(kernel_.descriptor.scratch_bytes) +
             " bytes a work-item are spilled to scratch by a buffer, which is not followed");
+    return;
+  }
+  if (waits) { // numbers alone do not say what others have stored
+    if (!options_.symbols) return missing("symbols were not asked");
+    const int devices = std::max(1, p_.together().count);
+    for (int rank = 0; rank < devices && reasons_.empty() && report_.refuted.empty() && !steps_.spent();
+         ++rank) {
+      if (p_.together().count != 0) rank_ = static_cast<std::uint32_t>(rank);
+      try_to([&] { symbolic(); });
+    }
     return;
   }
   const auto of_order = reasons_;

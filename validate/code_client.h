@@ -29,6 +29,7 @@ using codegen::InstKind;
 using runtime::symbolic::Flow;
 using runtime::symbolic::FlowAccess;
 using runtime::symbolic::FlowAdd;
+using runtime::symbolic::FlowFence;
 using runtime::symbolic::FlowMatrix;
 using runtime::symbolic::FlowOptions;
 using MachineVerdict = runtime::symbolic::Verdict;
@@ -54,13 +55,14 @@ inline std::string how_often(int adds) {
          : adds > 0  ? "adds " + std::to_string(adds) + " times to"
                      : "stores and adds to";
 }
-/// Memory that a launch reads and writes: what a load of it brings is what was there at launch as long as no wave has stored there.
+/// Memory that a launch reads and writes: what a load of it brings is what was there at launch, or at the last fence of who loads, as
+/// long as no wave has stored there since.
 class InPlace {
 public:
   /// Whether a wave may load the element: nothing that it may be has been stored before, by that wave, nor by another at all.
   bool loads(const ElementAccess& a, unsigned wave) {
-    const Number address = random_of(static_cast<Number>(a.name->tensor), stable_hash(a.name->address));
-    if (const auto own = stored_by_.find({a.name->tensor, wave}); own != stored_by_.end())
+    const Number address = address_of(a);
+    if (const auto own = stored_by_.find({a.name->tensor, a.name->epoch, wave}); own != stored_by_.end())
       if (own->second.size() > 1 || !own->second.contains(address)) return false;
     Waves& w = elements_[element(address, a)];
     w.loaded |= 1U << wave;
@@ -68,8 +70,8 @@ public:
   }
   /// Whether it may store there: no other wave loads the element.
   bool stores(const ElementAccess& a, unsigned wave) {
-    const Number address = random_of(static_cast<Number>(a.name->tensor), stable_hash(a.name->address));
-    stored_by_[{a.name->tensor, wave}].insert(address);
+    const Number address = address_of(a);
+    stored_by_[{a.name->tensor, a.name->epoch, wave}].insert(address);
     Waves& w = elements_[element(address, a)];
     w.stored |= 1U << wave;
     return (w.loaded & ~(1U << wave)) == 0;
@@ -79,12 +81,32 @@ private:
   struct Waves {
     std::uint32_t loaded = 0, stored = 0; ///< a bit each; at most 16
   };
+  static Number address_of(const ElementAccess& a) {
+    return random_of(static_cast<Number>(a.name->tensor) + (static_cast<Number>(a.name->epoch) << 32),
+                     stable_hash(a.name->address));
+  }
   static Number element(Number address, const ElementAccess& a) {
     return random_of(address, static_cast<Number>(8 * a.byte + a.bit));
   }
   std::unordered_map<Number, Waves> elements_;
-  std::map<std::pair<int, unsigned>, std::set<Number>>
-      stored_by_; ///< (tensor, wave): addresses without their constants
+  std::map<std::tuple<int, int, unsigned>, std::set<Number>>
+      stored_by_; ///< (tensor, epoch, wave): addresses without their constants
+};
+
+/// What a wave does that orders it after others or others after it, one after another.
+struct Meeting {
+  enum class Kind : std::uint8_t { write_back, invalidate, barrier, read, tell, wait };
+  Kind kind = Kind::barrier;
+  std::size_t instruction = 0;
+  bool device = false, system = false; ///< scopes
+  bool landed = false;                 ///< every store before it has been waited for
+  /// read, tell, wait: of each lane that takes part its word, what it holds then or gets, and of a wait when the lane goes on waiting.
+  struct Lane {
+    unsigned lane = 0;
+    ElementAccess at;
+    Word word = 0, stays = 0;
+  };
+  std::vector<Lane> lanes;
 };
 
 struct Trace {
@@ -103,6 +125,21 @@ struct Trace {
   std::vector<std::string> problems; ///< an access without a formula
   std::string unread;                ///< the first matrix product of what has no value
   InPlace in_place;
+  std::vector<std::vector<Meeting>> meetings; ///< by wave
+  bool scopes = true;                         ///< of the target: see is_fence
+  /// Fences of a wave so far.
+  [[nodiscard]] int epoch(unsigned wave) const {
+    if (wave >= meetings.size()) return 0;
+    return static_cast<int>(
+        std::count_if(meetings[wave].begin(), meetings[wave].end(), [&](const Meeting& m) {
+          return m.kind == Meeting::Kind::invalidate ||
+                 m.kind == (scopes ? Meeting::Kind::write_back : Meeting::Kind::tell);
+        }));
+  }
+  Meeting& meets(unsigned wave) {
+    if (wave >= meetings.size()) meetings.resize(wave + 1);
+    return meetings[wave].emplace_back();
+  }
   [[nodiscard]] std::size_t bytes() const {
     return (loads.size() + stores.size() + of_latest.size()) *
                (sizeof(ElementAccess) + sizeof(MachineEvent)) +
@@ -134,11 +171,24 @@ public:
   /// Where the code has loaded up to here: each name once, at byte 0.
   std::function<std::vector<ElementAccess>()> loaded;
   std::set<std::size_t> load_sites, store_sites, product_sites;
+  std::set<int> words_of_order;                  ///< see code_run.h
   std::pair<std::uint64_t, std::uint64_t> zeros; ///< what of the code object holds zeros, by address
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     load_sites.insert(access.instruction);
+    run_.names.epoch = trace->epoch(access.wave);
+    Meeting* meeting = nullptr;
     each_lane(access, true, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      if (words_of_order.contains(first.name->tensor)) {
+        meeting = with_lane(access, meeting, Meeting::Kind::read, l, first);
+        if (meeting == nullptr) return;
+        // Nobody knows what it holds: a number of its own each time.
+        const Number now[] = {
+            apply(Function::fresh, random_of(random_of(0x6d656574, access.wave),
+                                             64 * trace->meetings[access.wave].size() + l))};
+        meeting->lanes.back().word = words[0][l] = values_.word(Element::i32, now);
+        return;
+      }
       const unsigned per_word = 8 * std::min(4U, access.bytes) / size;
       for (unsigned k = 0; k < words.size(); ++k) {
         std::vector<Number> numbers(32 / size, 0);
@@ -169,8 +219,17 @@ public:
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
     if (resolve) values_.known(resolve());
-    if (!access.buffer) return problem(access, 0, "a store that is not by a raw buffer");
+    run_.names.epoch = trace->epoch(access.wave);
+    if (!access.buffer && words_of_order.empty())
+      return problem(access, 0, "a store that is not by a raw buffer");
+    Meeting* meeting = nullptr;
     each_lane(access, false, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      if (words_of_order.contains(first.name->tensor)) {
+        meeting = with_lane(access, meeting, Meeting::Kind::tell, l, first);
+        if (meeting != nullptr) meeting->lanes.back().word = words[0][l];
+        return;
+      }
+      if (!access.buffer) return problem(access, l, "a store that is not by a raw buffer");
       if (first.name->inside.never) return;
       for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         values_.forget_missing();
@@ -212,6 +271,27 @@ public:
     trace->products.push_back({x.instruction, x.wave, CodeRun::hash(*product)});
   }
 
+  void fence(const FlowFence& f) override {
+    Meeting& m = trace->meets(f.wave);
+    m.kind = f.kind == FlowFence::Kind::barrier      ? Meeting::Kind::barrier
+             : f.kind == FlowFence::Kind::write_back ? Meeting::Kind::write_back
+                                                     : Meeting::Kind::invalidate;
+    m.instruction = f.instruction;
+    m.device = f.device;
+    m.system = f.system;
+    m.landed = f.landed;
+  }
+
+  /// The wave's last read is the one that it leaves the loop by.
+  void left(const FlowAccess& poll, const std::array<Word, 64>& stays) override {
+    if (poll.wave >= trace->meetings.size() || trace->meetings[poll.wave].empty() ||
+        trace->meetings[poll.wave].back().instruction != poll.instruction)
+      return problem(poll, 0, "waits for a word that is none of the program's");
+    Meeting& m = trace->meetings[poll.wave].back();
+    m.kind = Meeting::Kind::wait;
+    for (Meeting::Lane& lane : m.lanes) lane.stays = stays[lane.lane];
+  }
+
   std::optional<bool> decide(Word condition) override {
     bool seen[2] = {false, false};
     if (samples != nullptr)
@@ -241,10 +321,15 @@ public:
     std::vector<std::pair<AtomId, Sym>> known; ///< the number of trips, where the path says it
   };
   std::optional<Uniform> uniform(const FlowAccess& access) {
-    const std::array<Word, 6> key{
-        access.descriptor[0], access.descriptor[1],
-        access.descriptor[2], access.descriptor[3],
-        access.soffset,       !access.buffer ? Word{2} : access.plain ? Word{1} : Word{0}};
+    const std::array<Word, 7> key{access.descriptor[0],
+                                  access.descriptor[1],
+                                  access.descriptor[2],
+                                  access.descriptor[3],
+                                  access.soffset,
+                                  !access.buffer ? Word{2}
+                                  : access.plain ? Word{1}
+                                                 : Word{0},
+                                  static_cast<Word>(run_.names.epoch)};
     auto at = uniforms_.find(key);
     if (at == uniforms_.end()) {
       auto u = parse_uniform(access);
@@ -319,6 +404,7 @@ public:
         if (!sure || !run_.names.watched(d) ||
             formulas_.decide(false, Sym(0), now(d), sure_facts_) != Truth::yes)
           Formulas::require(inside, now(d));
+      run_.names.epoch = n.epoch;
       at = done.emplace(a.name, run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step),
                                               formulas_.canonical(inside)))
                .first;
@@ -466,6 +552,27 @@ public:
 private:
   static constexpr std::int64_t out_of_range = 0x80000000LL;
 
+  /// The same of one more lane; a new one with the first. Null, and a problem, where it is no plain access of a word.
+  Meeting* with_lane(const FlowAccess& access, Meeting* meeting, Meeting::Kind kind, unsigned lane,
+                     const ElementAccess& at) {
+    if (access.bytes != 4 || access.adds != FlowAdd::none || t_.value(access.guard[lane]) != 1U ||
+        !at.name->inside.all.empty() || at.name->inside.never) {
+      problem(access, lane,
+              "a word of " + p_.tensor(at.name->tensor).name + " in another way than by itself");
+      return nullptr;
+    }
+    if (meeting == nullptr) {
+      meeting = &trace->meets(access.wave);
+      meeting->kind = kind;
+      meeting->instruction = access.instruction;
+      meeting->device = access.device_scope;
+      meeting->system = access.system_scope;
+      meeting->landed = access.landed;
+    }
+    meeting->lanes.push_back({lane, at, 0, 0});
+    return meeting;
+  }
+
   /// Calls f(lane, first element, format, bits of one) for every lane that may take part.
   template <class F>
   void each_lane(const FlowAccess& access, bool is_load, F f) {
@@ -548,7 +655,7 @@ private:
       return static_cast<std::size_t>(h);
     }
   };
-  std::unordered_map<std::array<Word, 6>, Uniform, HashWords> uniforms_;
+  std::unordered_map<std::array<Word, 7>, Uniform, HashWords> uniforms_;
   Flat<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
   std::vector<std::pair<AtomId, Sym>> resolved_by_;
   std::array<std::unordered_map<const AccessName*, ElementAccess>, 2> resolved_; ///< names with that put in

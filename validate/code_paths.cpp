@@ -246,6 +246,7 @@ bool Sides::compare_stores(const Path& path, const Events& stores, const std::st
 void Sides::compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
                     const std::string& where) {
   for (const auto& p : path.trace.problems) missing(p);
+  if (waits_for_others()) meetings(path, where);
   compare_stores(path, stores, where);
   foreign_loads(path, loads, trips, by_number, where);
   for (const auto& p : path.trace.products)

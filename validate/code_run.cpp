@@ -36,6 +36,16 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
             p_.tensor(i.access.tensor).space != codegen::Space::lds)
           (i.kind == InstKind::load ? loaded : in_place).insert(p_.tensor(i.access.tensor).memory());
   std::erase_if(in_place, [&](int t) { return !loaded.contains(t); });
+  int epoch = 0;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) {
+      epochs_[list] = epoch;
+      for (const Inst& i : *list) epoch += is_fence(p_, i) ? 1 : 0;
+    }
+  if (epoch != 0)
+    for (const Tensor& t : p_.tensors())
+      if (t.space == codegen::Space::global && (t.output || t.device >= 0)) names.shared.insert(t.id);
+  for (const int t : words_of_order(p_)) names.shared.erase(t); // which are compared one after another
   for (const codegen::Uniform& u : p_.uniforms())
     if (codegen::is_bound(code, u)) bounds_.insert(u.tensor);
   for (const auto& [atom, value] : sizes_)
@@ -99,9 +109,10 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   ElementAccess a;
   a.byte = address.constant_term().value();
   a.left = room.constant_term().value();
-  AccessName name{tensor, false, address - Sym(a.byte), room - Sym(a.left), step, std::move(inside)};
+  AccessName name{tensor, false, address - Sym(a.byte), room - Sym(a.left), step, std::move(inside), 0};
+  if (shared.contains(tensor)) name.epoch = epoch;
   Number h = random_of(static_cast<std::uint64_t>(tensor), stable_hash(name.address));
-  h = random_of(h, stable_hash(name.room));
+  h = random_of(h, stable_hash(name.room) + static_cast<Number>(name.epoch));
   h = random_of(h, stable_hash(name.step) + (name.inside.never ? 1 : 0));
   for (const Sym& d : name.inside.all) h = random_of(h, stable_hash(d));
   a.hash = h;
@@ -272,6 +283,22 @@ void CodeRun::read_uniforms() {
   }
 }
 
+ElementAccess CodeRun::place_of(int tensor, const std::vector<Sym>& coordinate) {
+  const Tensor& t = p_.tensor(tensor);
+  return names.endless(tensor, bytes_of(fixed(t.at(coordinate)), t.element), {});
+}
+
+std::set<int> words_of_order(const codegen::Program& p) {
+  std::set<int> out(p.together().flags.begin(), p.together().flags.end());
+  for (const codegen::Turn& t : p.turns()) out.insert(t.tensor);
+  return out;
+}
+
+bool is_fence(const codegen::Program& p, const Inst& i) {
+  // Without scopes a release is the wait for the stores alone; then the turn that is passed on stands for it.
+  return i.kind == InstKind::acquire || i.kind == (p.target().scopes ? InstKind::release : InstKind::signal);
+}
+
 void CodeRun::begin() {
   read_uniforms();
   for (const auto& [key, event] : of_uniforms_) loads.try_emplace(key, event);
@@ -395,7 +422,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   const auto count_of = [&](const Reg& r) {
     return static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
   };
+  names.epoch = epochs_.at(&list);
   for (const Inst& i : list) {
+    if (is_fence(p_, i)) ++names.epoch;
     // Of a role's instructions the other waves see nothing: they load, store and write no register.
     if (steps != nullptr)
       steps->take(Steps::element * threads *
@@ -621,6 +650,11 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::wait:
     case InstKind::barrier:
+    case InstKind::release: // what they order is compared by itself
+    case InstKind::acquire:
+    case InstKind::await:
+    case InstKind::signal:
+    case InstKind::meet:
     case InstKind::priority: break;
     default:
       throw NotFollowed{std::string("instructions of the kind '") + to_string(i.kind) + "' in the code"};

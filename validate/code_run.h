@@ -30,9 +30,10 @@ struct AccessName {
   Sym room{};            ///< bytes to the end of the descriptor
   Sym step{}; ///< the scalar offset: the part of the address that the hardware may or may not compare
   Formulas::Condition inside{};
+  int epoch = 0; ///< see AccessNames::epoch
   friend bool operator==(const AccessName& a, const AccessName& b) {
-    return a.tensor == b.tensor && a.address == b.address && a.room == b.room && a.step == b.step &&
-           a.inside == b.inside;
+    return a.tensor == b.tensor && a.epoch == b.epoch && a.address == b.address && a.room == b.room &&
+           a.step == b.step && a.inside == b.inside;
   }
 };
 
@@ -71,6 +72,10 @@ public:
   [[nodiscard]] ElementAccess endless(int tensor, Sym address, Formulas::Condition inside) {
     return of(tensor, address, Sym(std::int64_t{1} << 60) - address, Sym(0), std::move(inside));
   }
+  /// Tensors that other workgroups or devices write or read while this one runs. Of them an element has another name after each fence:
+  /// what was written back before it, or may be seen after it, is not the same as what lies there at another time.
+  std::set<int> shared;
+  int epoch = 0; ///< fences so far, of who accesses now
   /// Addresses in sizes as multiples, too: k / 2 bytes of k elements that are halves of bytes.
   void by_multiples(const Formulas& formulas) { formulas_ = &formulas; }
 
@@ -88,6 +93,13 @@ struct Event {
   int adds = 0;     ///< how often, by atomics; 0: a store
 };
 using Events = Flat<ElementAccess, Event, HashAccess>;
+
+/// Tensors by which workgroups and devices tell each other where they are.
+[[nodiscard]] std::set<int> words_of_order(const codegen::Program& program);
+
+/// Whether it is an instruction of its own in the machine code after which other accesses are ordered otherwise for other workgroups or
+/// devices.
+[[nodiscard]] bool is_fence(const codegen::Program& program, const codegen::Inst& inst);
 
 class CodeRun {
 public:
@@ -116,6 +128,7 @@ public:
   [[nodiscard]] const MatrixProduct& product(const codegen::Atom& atom);
   [[nodiscard]] Sym fixed(Sym s) const {
     if (!sizes_.empty()) s = substitute(s, sizes_);
+    if (!given.empty()) s = substitute(s, given);
     if (!uniforms_.empty()) s = substitute(s, uniforms_);
     return known.empty() ? s : substitute(s, known);
   }
@@ -137,6 +150,10 @@ public:
   Steps* steps = nullptr;
   /// What else is replaced in formulas: the number of trips where it is known.
   std::vector<std::pair<AtomId, Sym>> known;
+  /// Sizes that are given as numbers while others are symbols: the device's.
+  std::vector<std::pair<AtomId, Sym>> given;
+  /// The byte at which one element of a tensor lies, named as one that no descriptor ends.
+  [[nodiscard]] ElementAccess place_of(int tensor, const std::vector<Sym>& coordinate);
 
 private:
   struct Prepared {
@@ -215,7 +232,8 @@ private:
   codegen::ThreadCoordinates coordinates_{p_};
   std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_, trip_;
   Events of_uniforms_;
-  Assignment numbers_; ///< the same as `sizes_`
+  std::map<const std::vector<codegen::Inst>*, int> epochs_; ///< fences before a list of instructions
+  Assignment numbers_;                                      ///< the same as `sizes_`
   Places places_{p_, numbers_};
   struct Table {
     std::int64_t extent;

@@ -3,6 +3,7 @@
 ///     code.cpp           what is asked, in which order
 ///     code_paths.cpp     path by path: what both load, store and multiply
 ///     code_loop.cpp      a loop by induction: any number of its trips
+///     code_meetings.cpp  turns and devices that meet: what waits for what
 ///     code_at_sizes.cpp  sizes, pointers and elements that are numbers: counterexamples
 #pragma once
 
@@ -179,6 +180,9 @@ private:
     f.max_bytes = options_.max_bytes;
     f.executed = [this](std::uint64_t n) { steps_.take(n * Steps::followed_instruction); };
     f.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    f.meets = waits_for_others();
+    for (const codegen::Size& z : p_.sizes())
+      if (rank_ && z.symbol == p_.together().rank) f.values[z.name] = *rank_;
     for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
     for (const codegen::GridAxis& g : p_.grid()) {
       const Interval i = interval(ceil_div(g.extent, Sym(g.tile)));
@@ -196,6 +200,11 @@ private:
   template <class F>
   void try_to(F f);
   void symbolic();
+  /// Whether workgroups or devices wait for each other, and what of that is not followed; empty: nothing.
+  [[nodiscard]] bool waits_for_others() const;
+  [[nodiscard]] std::string unfollowed() const;
+  void meetings(const Path& path, const std::string& where);
+  void meeting(const Path& path, const Inst& inst, unsigned wave, std::span<const Meeting> found);
   void concrete(unsigned from, unsigned to);
   struct Abstract;
   void explore(Path start, Abstract* abstract);
@@ -289,6 +298,7 @@ private:
   Loads loads_until_;          ///< by which boundary
   std::vector<Events> stores_; ///< of the trip that leads to each boundary
   unsigned paths_ = 0;
+  std::optional<std::uint32_t> rank_; ///< of several devices, one after the other
   Number fresh_ = 1;
 };
 

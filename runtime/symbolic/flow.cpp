@@ -2,6 +2,7 @@
 #include "emulator/buffer_format.h"
 #include "symbolic/machine.h"
 
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/control_flow.h>
 #include <inlay/runtime/symbolic/flow.h>
 #include <inlay/runtime/symbolic/order.h>
@@ -33,8 +34,94 @@ struct FlowWave {
   Meeting meeting = Meeting::none;
   bool entered = false;                             ///< the head at which it stands has been reported
   std::map<u32, std::array<Term, lanes>> scratch{}; ///< by byte: whole words; 0: nothing was written
+  bool stored = false;                              ///< since it has waited for vmcnt(0) last
+  FlowAccess poll{};                                ///< the last load that decides a loop
   explicit FlowWave(Machine m) : machine(std::move(m)) {}
 };
+
+/// A loop that reads a word with a scope until that says that it is left, and does nothing else.
+struct PollLoop {
+  u32 load = 0;
+  bool by_exec = false; ///< each lane by itself; otherwise by VCC, one lane
+  bool while_set = false;
+};
+
+/// The loop of the operations first to last, when it is one. Nothing is carried from trip to trip but which lanes are left:
+/// `s_or_b64 M, X, M` collects those that leave and `s_andn2_b64 exec, exec, M` takes them out.
+std::optional<PollLoop> poll_loop(const emulator::PreparedProgram& code, u32 first, u32 last) {
+  const auto& all = code.operations;
+  const Operation& branch = all[last];
+  const std::string_view jump = branch.instruction->mnemonic;
+  PollLoop out;
+  out.by_exec = jump == "s_cbranch_execnz";
+  out.while_set = jump == "s_cbranch_vccnz";
+  if (branch.cls != Class::branch || branch.target != first ||
+      (!out.by_exec && !out.while_set && jump != "s_cbranch_vccz"))
+    return std::nullopt;
+  const auto bit = [](const u64(&set)[2], unsigned index) {
+    return (set[index / 64] >> (index % 64) & 1U) != 0;
+  };
+  const auto is_pair = [](const isa::Operand& o, unsigned index) {
+    return !o.is_vector() && o.index == index;
+  };
+  u64 scalars[2] = {0, 0};
+  std::set<u32> rows;
+  const auto add_writes = [&](const Operation& op) {
+    for (unsigned half = 0; half < 2; ++half) scalars[half] |= op.scalar_writes[half];
+    for (const RowRange& r : op.writes)
+      for (u32 k = r.first; k < u32{r.first} + r.count; ++k) rows.insert(k);
+  };
+  for (u32 at = first; at < last; ++at) add_writes(all[at]);
+  const u64 all_scalars[2] = {scalars[0], scalars[1]};
+  const std::set<u32> all_rows = rows;
+  scalars[0] = scalars[1] = 0;
+  rows.clear();
+  std::optional<unsigned> leaving; // M
+  bool loads = false, takes_out = false, compares = false;
+  for (u32 at = first; at < last; ++at) {
+    const Operation& op = all[at];
+    const isa::Instruction& i = *op.instruction;
+    const auto& o = i.operands;
+    bool collects = false;
+    if (op.cls == Class::memory) {
+      const MemoryFields& f = op.memory;
+      if (loads || f.kind != FieldKind::load || f.bytes != 4 || !f.device_scope || f.d16 ||
+          f.format_count != 0 || (f.space != Space::global && f.space != Space::buffer))
+        return std::nullopt;
+      loads = true;
+      out.load = at;
+    } else if (op.cls == Class::scalar) {
+      if (o.size() != 3) return std::nullopt;
+      if (i.mnemonic == "s_or_b64" && !leaving && (is_pair(o[2], o[0].index) || is_pair(o[1], o[0].index))) {
+        leaving = o[0].index;
+        collects = true;
+      } else if (i.mnemonic == "s_andn2_b64" && leaving && !takes_out && is_pair(o[0], emulator::exec_lo) &&
+                 is_pair(o[1], emulator::exec_lo) && is_pair(o[2], *leaving)) {
+        takes_out = true;
+      } else {
+        return std::nullopt;
+      }
+    } else if (op.cls == Class::vector) {
+      if (op.keeps_part || bit(op.scalar_writes, emulator::exec_lo) || takes_out) return std::nullopt;
+      compares = compares || bit(op.scalar_writes, emulator::vcc_lo);
+    } else if (op.cls != Class::wait && i.mnemonic != "s_sleep" && i.mnemonic != "s_nop") {
+      return std::nullopt;
+    }
+    for (unsigned k = 0; k < 124; ++k) {
+      const bool read = bit(op.scalar_reads, k) ||
+                        (op.mask_source >= 0 && (k == static_cast<unsigned>(op.mask_source) ||
+                                                 k == static_cast<unsigned>(op.mask_source) + 1));
+      const bool own = collects && (k == *leaving || k == *leaving + 1);
+      if (read && !own && bit(all_scalars, k) && !bit(scalars, k)) return std::nullopt;
+    }
+    for (const RowRange& r : op.reads)
+      for (u32 k = r.first; k < u32{r.first} + r.count; ++k)
+        if (all_rows.contains(k) && !rows.contains(k)) return std::nullopt;
+    add_writes(op);
+  }
+  if (!loads || out.by_exec != takes_out || (!out.by_exec && (!compares || leaving))) return std::nullopt;
+  return out;
+}
 
 /// What copies share.
 struct Common {
@@ -42,12 +129,14 @@ struct Common {
   std::map<u32, std::set<u32>> heads; ///< of loops, with the operations of each
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   bool with_heads = true;
+  bool meets = false;
+  std::map<u32, PollLoop> polls; ///< by the operation that ends the loop
   std::function<void(u64)> executed;
   bool moves_scratch =
       false; ///< an instruction writes FLAT_SCRATCH, s[102:103], or the launch leaves it to the kernel
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
       : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions),
-        with_heads(o.heads), executed(o.executed) {
+        with_heads(o.heads), meets(o.meets), executed(o.executed) {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.segment = o.arguments;
@@ -98,6 +187,8 @@ struct Flow::State {
   void lanes_access(FlowWave& wave, const Operation& op);
   void scratch_access(FlowWave& wave, const Operation& op);
   void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
+  void leave(FlowClient& client, FlowWave& wave, const PollLoop& loop);
+  void fence(FlowClient& client, FlowWave& wave, FlowFence::Kind kind, const Operation& op, u32 at);
 };
 
 std::optional<bool> Flow::State::decide(FlowClient& client, Term condition) {
@@ -342,7 +433,16 @@ void Flow::State::scratch_access(FlowWave& wave, const Operation& op) {
 void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
   Machine& m = wave.machine;
   const MemoryFields& f = op.memory;
-  if (f.kind == FieldKind::none) return;
+  if (f.kind == FieldKind::none) {
+    const std::string_view n = op.instruction->mnemonic;
+    if (common->meets && (n == "buffer_inv" || n.starts_with("buffer_wbinvl1")))
+      fence(client, wave, FlowFence::Kind::invalidate, op, at);
+    if (common->meets && n == "buffer_wbl2") {
+      fence(client, wave, FlowFence::Kind::write_back, op, at);
+      wave.stored = true;
+    }
+    return;
+  }
   if (f.kind == FieldKind::swizzle || f.kind == FieldKind::permute || f.kind == FieldKind::bpermute)
     return lanes_access(wave, op);
   if (f.space == Space::lds) return lds_access(wave, op);
@@ -361,6 +461,11 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   a.plain = !mod.idxen && f.format_count == 0;
   bool index_is_0 = false;
   a.adds = adds;
+  a.device_scope = f.device_scope;
+  a.system_scope = f.system_scope;
+  a.landed = !wave.stored;
+  a.polls = std::any_of(common->polls.begin(), common->polls.end(),
+                        [&](const auto& p) { return p.second.load == at; });
   if (a.buffer) {
     for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
     a.soffset = t().zext(m.scalar_operand(f.soffset));
@@ -404,10 +509,12 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
       }
   }
   if (stores) {
+    wave.stored = true;
     client.store(a, data);
     return;
   }
   client.load(a, data);
+  if (a.polls) wave.poll = a;
   if (f.kind == FieldKind::to_lds) return to_lds(wave, op, data);
   for (unsigned k = 0; k < words; ++k)
     for (u64 left = m.may(); left != 0; left &= left - 1) {
@@ -458,6 +565,42 @@ void Flow::State::matrix(FlowClient& client, FlowWave& wave, const Operation& op
       m.set_vector(first + k, l, x.d[k][l] == 0 ? Terms::unknown : x.d[k][l]);
 }
 
+void Flow::State::fence(FlowClient& client, FlowWave& wave, FlowFence::Kind kind, const Operation& op,
+                        u32 at) {
+  const isa::Modifiers& mod = op.instruction->modifiers;
+  const bool scopes = machine::target(common->setting.arch).scopes;
+  client.fence({.kind = kind,
+                .instruction = at,
+                .wave = wave.machine.wave().id,
+                .device = !scopes || mod.sc1,
+                .system = scopes && mod.sc0 && mod.sc1,
+                .landed = !wave.stored});
+}
+
+void Flow::State::leave(FlowClient& client, FlowWave& wave, const PollLoop& loop) {
+  Machine& m = wave.machine;
+  const FlowAccess& poll = wave.poll;
+  std::array<Term, 64> stays{};
+  unsigned count = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    if (poll.guard[l] == 0) continue;
+    if (t().value(poll.guard[l]) != 1U) throw Fail{"sizes switch lanes off in a loop that waits"};
+    ++count;
+    if (loop.by_exec) {
+      stays[l] = ((m.may() >> l) & 1U) != 0 ? m.guard(l) : t().constant(0);
+    } else {
+      const Term set = t().bit(m.scalar(emulator::vcc_lo + l / 32), l % 32);
+      stays[l] = loop.while_set ? set : t().invert(set);
+    }
+    if (stays[l] == Terms::unknown) throw Fail{"a loop that waits for what nothing is known of"};
+  }
+  if (!loop.by_exec && count != 1) throw Fail{"a loop that several lanes leave together"};
+  client.left(poll, stays);
+  if (!loop.by_exec) return;
+  m.set_scalar(emulator::exec_lo, t().constant(0));
+  m.set_scalar(emulator::exec_lo + 1U, t().constant(0));
+}
+
 Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
   emulator::Wave& w = wave.machine.wave();
   for (;;) {
@@ -484,7 +627,9 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     w.at = op.next;
     const isa::Instruction& i = *op.instruction;
     switch (op.cls) {
-    case Class::wait: break;
+    case Class::wait:
+      if (i.wait && i.wait->vmcnt == 0) wave.stored = false;
+      break;
     case Class::lds:
       while (const Term condition = wave.machine.lds_choice(op)) {
         const auto chosen = decide(client, condition);
@@ -518,6 +663,10 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         break;
       }
       if (i.mnemonic.starts_with("s_cbranch_cdbg")) break; // no debugger
+      if (const auto poll = common->polls.find(at); poll != common->polls.end()) {
+        leave(client, wave, poll->second);
+        break;
+      }
       const Term condition = wave.machine.branch_condition(op);
       const auto taken = decide(client, condition);
       if (!taken) {
@@ -530,6 +679,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     }
     case Class::other:
       if (i.mnemonic == "s_barrier") {
+        if (common->meets) fence(client, wave, FlowFence::Kind::barrier, op, at);
         wave.entered = false;
         wave.meeting = Meeting::barrier;
         return Stop::head;
@@ -568,6 +718,13 @@ Flow::Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& op
   const isa::ControlFlow flow = isa::control_flow(s.program, s.program.instructions[s.entry].address);
   for (const isa::Loop& l : flow.loops)
     if (options.heads) {
+      const auto first = static_cast<u32>(flow.blocks[l.header].first),
+                 last = static_cast<u32>(flow.blocks[l.header].last);
+      if (options.meets && l.blocks.size() == 1)
+        if (const auto poll = poll_loop(*s.code, first, last)) {
+          state_->common->polls.emplace(last, *poll);
+          continue;
+        }
       auto& inside = state_->common->heads[static_cast<u32>(flow.blocks[l.header].first)];
       for (const std::size_t b : l.blocks)
         for (std::size_t i = flow.blocks[b].first; i <= flow.blocks[b].last; ++i)

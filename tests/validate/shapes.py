@@ -56,7 +56,7 @@ KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_
 # What a target has no instructions for.
 ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a", "all_reduce --arch gfx90a", "all_reduce_rmsnorm --arch gfx90a", "reduce_scatter --arch gfx90a", "all_gather --arch gfx90a", "moe_dispatch --arch gfx90a", "moe_combine --arch gfx90a")
 # Lines that begin so; docs/validate.md says why.
-UNDECIDED = ("cumsum ", "paged_decode ", "moe_starts --arch gfx90a", "moe_places ", "conv2d ", "conv3d ", "all_reduce ", "all_reduce_rmsnorm ", "reduce_scatter ", "all_gather ", "moe_dispatch ", "moe_combine ")
+UNDECIDED = ("paged_decode ", "moe_starts --arch gfx90a", "moe_places ", "conv2d ", "conv3d ")
 # Undecided too, and not worth 100 s each time: products of f16 and bf16 on gfx90a flush subnormals, which is read as a function of both.
 PRODUCTS = [f"{k} --arch gfx90a" for k in ("gemm", "preshuffle_gemm", "dual_gemm", "moe_stage1", "flash_attention")]
 

@@ -52,6 +52,9 @@ struct FlowOptions {
   bool heads = true;
   /// Floating-point instructions are functions even of numbers, so that nothing is rounded.
   bool reals = true;
+  /// Workgroups that wait for others are followed: a loop that does nothing but read a word with a scope until it says that it is
+  /// left is gone through once, and left (FlowClient::left); fences are told. Otherwise such a loop is a loop.
+  bool meets = false;
   /// Registers that a launch does not set hold numbers that follow from this, small ones where it is odd, and so does memory
   /// that is no argument, and the address of the arguments is one; without it, nothing is known of them.
   std::optional<std::uint32_t> garbage;
@@ -71,13 +74,26 @@ struct FlowAccess {
   unsigned bytes = 0;  ///< of a lane
   bool buffer = false; ///< by a descriptor; otherwise by pointer
   bool plain = true;   ///< raw and unformatted: no index but one times 0, no thread id in the address
-  FlowAdd adds = FlowAdd::none; ///< of a store
+  FlowAdd adds = FlowAdd::none;                    ///< of a store
+  bool device_scope = false, system_scope = false; ///< isa::of_device_scope, isa::of_system_scope
+  bool polls = false;                              ///< FlowOptions::meets: the load that decides such a loop
+  bool landed = false; ///< likewise: every store of the wave before it has been waited for
   std::optional<unsigned>
       typed; ///< without an index, by a format of so many bytes that is a number; 0: a format of nothing
   std::array<Term, 4> descriptor{};
   Term soffset = 0;              ///< wide
   std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide
   std::array<Term, 64> guard{};  ///< condition under which the lane takes part; 0: it does not
+};
+
+/// What orders a wave's accesses for other workgroups, or for the waves of this one; with FlowOptions::meets.
+struct FlowFence {
+  enum class Kind : std::uint8_t { write_back, invalidate, barrier };
+  Kind kind = Kind::barrier;
+  std::size_t instruction = 0;
+  std::uint32_t wave = 0;
+  bool device = false, system = false; ///< for whom
+  bool landed = false; ///< every store and write-back of the wave before it has been waited for
 };
 
 /// One execution of a matrix instruction. Operands are [register][lane].
@@ -96,6 +112,13 @@ public:
   virtual void load(const FlowAccess& access, std::vector<std::array<Term, 64>>& words) = 0;
   virtual void store(const FlowAccess& access, const std::vector<std::array<Term, 64>>& words) = 0;
   virtual void matrix(FlowMatrix& execution) = 0;
+  virtual void fence(const FlowFence&) {}
+  /// A wave leaves the loop of the load `poll`. `stays`: of each lane that took part, the condition under which what it has read sends
+  /// it around again.
+  virtual void left(const FlowAccess& poll, const std::array<Term, 64>& stays) {
+    static_cast<void>(poll);
+    static_cast<void>(stays);
+  }
   /// The value of a condition, when it is the same for everything that is still possible here.
   virtual std::optional<bool> decide(Term condition) = 0;
 };

@@ -261,6 +261,51 @@ TEST_CASE("devices: one value passed on, in all scopes") {
 }
 
 // The same where flag and value lie in memory that no L2 keeps: device scope is enough, and nothing has to be written back.
+TEST_CASE("devices: stores of system scope have to have arrived before the flag") {
+  const std::string data = "global_store_dword v1, v2, s[4:5] sc0 sc1\n", wait = "s_waitcnt vmcnt(0)\n",
+                    flag = "global_store_dword v1, v2, s[6:7] sc0 sc1\n",
+                    plain = "buffer_inv sc0 sc1\nglobal_load_dword v4, v1, s[4:5]\n",
+                    scoped = "global_load_dword v4, v1, s[4:5] sc0 sc1\n";
+  struct Case {
+    std::string writes, reads;
+    std::size_t races, notes;
+  };
+  for (const Case& c :
+       {Case{data + wait + flag, plain, 0, 0},
+        {data + flag, plain, 1, 0},
+        {data + wait + flag, scoped, 0, 0},
+        {data + flag, scoped, 0, 1},
+        {data + wait + flag + "global_store_dword v1, v2, s[6:7] offset:4 sc0 sc1\n", plain, 0, 0}}) {
+    const std::string body =
+        "s_load_dwordx4 s[4:7], s[0:1], 0x0\ns_load_dword s8, s[0:1], 0x10\nv_mov_b32 v1, 0\nv_mov_b32 v2, "
+        "1\n"
+        "v_cmp_eq_u32 vcc, 0, v0\ns_and_b64 exec, exec, vcc\ns_waitcnt lgkmcnt(0)\ns_cmp_lg_u32 s8, 0\n"
+        "s_cbranch_scc1 read\n" +
+        c.writes + wait + "s_endpgm\nread:\nglobal_load_dword v3, v1, s[6:7] sc0 sc1\n" + wait +
+        "v_readfirstlane_b32 s9, v3\ns_cmp_eq_u32 s9, 0\ns_cbranch_scc1 read\n" + c.reads + wait +
+        "s_endpgm\n";
+    EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all(), .streams = false});
+    const auto value = upload(device, std::vector<unsigned>{0}),
+               flags = upload(device, std::vector<unsigned>{0, 0});
+    device.place(value, 0);
+    device.place(flags, 1);
+    const Module module = device.load(CodeObject::parse(kernel(body, isa::Arch::gfx942)));
+    std::vector<std::vector<std::uint8_t>> arguments;
+    for (int r = 0; r < 2; ++r) arguments.push_back(Arguments().pointer(value).pointer(flags).i32(r).bytes());
+    device.launch_on_devices(device.function(module, ""), {.grid = {1, 1, 1}, .block = {64, 1, 1}},
+                             arguments);
+    std::size_t races = 0, notes = 0;
+    std::string said;
+    for (const Finding& f : device.last_launch().findings) {
+      (f.note ? notes : races) += 1;
+      said += to_string(f);
+    }
+    INFO(c.writes << c.reads << said);
+    CHECK(races == c.races);
+    CHECK(notes == c.notes);
+  }
+}
+
 TEST_CASE("devices: uncached memory needs no more than device scope") {
   struct Way {
     const char* raise;

@@ -324,6 +324,14 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
            only(0, 1, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n") + barrier +
            only(0, 0, "c", raises),
        0, 0},
+      {"past the caches, another wave's before the barrier", 2, 2,
+       only(0, 1, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n") + barrier + only(0, 0, "c", counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       0, 0},
+      {"past the caches both ways, a flag raised that nobody has read", 2, 1,
+       only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + raises) +
+           only(1, 0, "b", at + "global_load_dword v3, v2, s[4:5] sc1\n"),
+       0, 0},
       {"two flags, one after the other", 2, 1,
        only(1, 0, "b", watches + looks + wait + acquire + load) +
            only(0, 0, "a", store + back + flag + "global_store_dword v2, v4, s[4:5] sc1\n" + raises),
@@ -564,6 +572,11 @@ TEST_CASE("what is stored to LDS while a load to LDS is on its way there may be 
        only(0, 0, "a", loads + wait) + barrier + only(0, 1, "b", stores), 0},
       {"another's, waited for after the barrier",
        only(0, 0, "a", loads) + barrier + only(0, 0, "c", wait) + only(0, 1, "b", stores), 1},
+      {"waited for, beside what another wave stores",
+       only(0, 1, "b", "v_mov_b32 v2, 0x80\nds_write_b32 v2, v4\n") +
+           only(0, 0, "a",
+                loads + wait + stores.substr(0, 24) + "v_and_b32 v2, 0x7c, v2\nds_write_b32 v2, v4\n"),
+       0},
       {"loaded twice", only(0, 0, "a", loads + loads), 0},
       {"an older one waited for",
        only(0, 0, "a",

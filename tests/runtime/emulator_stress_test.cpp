@@ -153,11 +153,12 @@ TEST_CASE("stress: a barrier orders what waves have under way to global memory, 
     }
 }
 
-TEST_CASE("stress: workgroups come in another order, but not where atomics of floating point sum in it") {
-  // Each workgroup puts its number at a place that it takes from a counter; the last one's number stays at the end.
+TEST_CASE("stress: workgroups come in another order where no atomics of floating point sum in it") {
+  // Each workgroup stores its number, and the last one's stays; or adds a tenth of it, rounded each time.
   const std::string
       start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_cmp_eq_u32 vcc, 0, v0\ns_and_b64 exec, exec, vcc\n"
-              "v_mov_b32 v1, 0\nv_mov_b32 v2, s2\nv_cvt_f32_u32 v3, v2\ns_waitcnt lgkmcnt(0)\n",
+              "v_mov_b32 v1, 0\nv_mov_b32 v2, s2\nv_cvt_f32_u32 v3, v2\nv_mul_f32 v3, 0x3dcccccd, "
+              "v3\ns_waitcnt lgkmcnt(0)\n",
       last = "global_store_dword v1, v2, s[4:5]\n", sums = "global_atomic_add_f32 v1, v3, s[4:5] offset:4\n",
       end = "s_waitcnt vmcnt(0)\ns_endpgm\n";
   const auto result = [&](const std::string& text, bool stress, std::uint64_t seed, unsigned threads) {

@@ -471,7 +471,8 @@ struct Wave : WaveState {
   LaunchStatistics stats;
 };
 
-/// The lines of 64 bytes that a store touches, each with its bytes: what is remembered of memory is then touched once a line.
+/// The lines of 64 bytes, from the first byte of the allocation on, that a store touches, each with its bytes: what is remembered of memory is
+/// then touched once a line.
 /// Kept by the pattern of the lanes, which is the same trip after trip.
 struct StoreLines {
   struct Line {
@@ -481,13 +482,13 @@ struct StoreLines {
   u64 mask = 0;
   bool rising = false;              ///< then the pattern says no more
   u32 width = 0;                    ///< bytes of a lane
-  u32 phase = 0;                    ///< address of lane 0 modulo 64
+  u32 phase = 0;                    ///< place of lane 0 modulo 64
   std::array<u32, lanes> pattern{}; ///< after lane 0
   std::vector<Line> lines;          ///< empty: seen once, not put together yet
   bool shared = false;              ///< two lanes store to one byte
   bool whole = false;               ///< no line in part
 };
-/// Those of a store to `base + at.at[lane]` that is upwards, or whose pattern was seen before at its place in the code; nullptr otherwise.
+/// Those of a store to byte `base + at.at[lane]` of an allocation that is upwards, or whose pattern was seen before at its place in the code; nullptr otherwise.
 const StoreLines* store_lines(const Wave& wave, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes);
 
 /// Shadow of four bytes of LDS.

@@ -504,7 +504,7 @@ void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& a
   std::atomic<u64>* const readers = home.reader_entries();
   const u64 begin = base - home.begin;
   if (at.rising) return reader.note_range(home, readers, begin + at.low, u64{bytes} * lanes);
-  if (const StoreLines* lines = store_lines(w, base, at, mask, bytes)) {
+  if (const StoreLines* lines = store_lines(w, begin, at, mask, bytes)) {
     const u64 first = (begin + at.at[0]) / 64;
     for (const StoreLines::Line& l : lines->lines)
       reader.note_line(home, readers, first + static_cast<u64>(i64{l.at}), l.bytes);

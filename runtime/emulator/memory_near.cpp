@@ -406,7 +406,7 @@ bool run_near(Wave& w, const Operation& op) {
   if (store && near[0].home != nullptr &&
       (w.group->tracks_global || asks_lanes || !near[0].home->written.empty())) {
     const u64 base = reinterpret_cast<u64>(near[0].base);
-    lines = store_lines(w, base, near[0].at, mask, f.bytes);
+    lines = store_lines(w, base - near[0].home->begin, near[0].at, mask, f.bytes);
     if (w.group->tracks_global) {
       const GlobalNote note =
           note_global_writes(w, *near[0].home, base, near[0].at, lines, mask, f.bytes, false);

@@ -3,7 +3,9 @@
 // first, must find one exactly then. The same of global memory, with workgroups that nothing orders.
 #include "emulator_support.h"
 
+#include <array>
 #include <map>
+#include <optional>
 #include <random>
 
 using namespace emulator_test;
@@ -117,10 +119,14 @@ std::string only(unsigned group, unsigned wave, const std::string& next, const s
          std::to_string(group) + "\ns_cbranch_scc1 " + next + "\n" + what + next + ":\n";
 }
 
+/// `shared`: the buffer is memory of the host, that many bytes after the begin of a line of 64.
 std::vector<Finding> races_of(const std::string& text, unsigned groups, unsigned waves,
-                              isa::Arch arch = isa::Arch::gfx942) {
+                              isa::Arch arch = isa::Arch::gfx942, std::optional<unsigned> shared = {}) {
   EmulatorDevice device(arch, {.threads = 1, .checks = Checks::parse("bounds,races")});
-  const DevicePointer out = upload(device, std::vector<std::uint32_t>(2049));
+  alignas(64) std::array<std::uint32_t, 2049 + 16> of_host{};
+  const DevicePointer out = shared ? reinterpret_cast<DevicePointer>(of_host.data()) + *shared
+                                   : upload(device, std::vector<std::uint32_t>(2049));
+  if (shared) device.share(out, 4 * 2049);
   return run(device, kernel(text, arch, {.lds = 1024}), {.grid = {groups}, .block = {64 * waves}},
              Arguments().pointer(out).bytes())
       .findings;
@@ -210,7 +216,9 @@ TEST_CASE("races in global memory are found exactly where nothing orders two acc
     bool racy = false;
     for (std::size_t a = 0; a < touches.size(); ++a)
       for (std::size_t b = 0; b < a; ++b) racy = racy || races(touches[a], touches[b]);
-    const auto findings = races_of(text, groups, waves);
+    std::optional<unsigned> shared;
+    if (n % 3 == 0) shared = 4 * (n % 16);
+    const auto findings = races_of(text, groups, waves, isa::Arch::gfx942, shared);
     INFO(text << all(findings));
     for (const Finding& f : findings) {
       REQUIRE(f.kind == FindingKind::races);

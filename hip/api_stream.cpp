@@ -37,8 +37,9 @@ void wait_for(Event& e, std::uint64_t number) {
 void record(Event& e, Stream& stream) {
   e.capture = stream.capture;
   e.device = stream.device;
-  const std::uint64_t number = stream.capture == nullptr ? ++e.asked : e.asked;
-  enqueue(stream, 7, [&e, number] {
+  if (stream.capture != nullptr)
+    return; // who waits for it joins the capture; the graph may outlive the event
+  enqueue(stream, 7, [&e, number = ++e.asked] {
     const std::lock_guard lock(e.mutex);
     e.at = std::chrono::steady_clock::now();
     e.reached = std::max(e.reached, number);

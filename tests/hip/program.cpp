@@ -34,6 +34,7 @@ int hipStreamBeginCapture(void*, int);
 int hipStreamEndCapture(void*, void**);
 int hipStreamWaitEvent(void*, void*, unsigned);
 int hipEventCreate(void**);
+int hipEventDestroy(void*);
 int hipEventRecord(void*, void*);
 int hipEventSynchronize(void*);
 int hipEventElapsedTime(float*, void*, void*);
@@ -120,6 +121,8 @@ void graph() {
   std::uint32_t before[64];
   NEED(hipMemcpy(before, a, 256, 2));
   expect(before[0] == 0, "a capture runs nothing");
+  NEED(hipEventDestroy(fork)); // a graph outlives the events of its capture
+  NEED(hipEventDestroy(join));
   NEED(hipGraphInstantiate(&e, g, nullptr, nullptr, 0));
   for (int i = 0; i < 3; ++i) NEED(hipGraphLaunch(e, stream));
   NEED(hipStreamSynchronize(stream));
@@ -129,6 +132,8 @@ void graph() {
   NEED(hipGraphExecDestroy(e));
   NEED(hipGraphDestroy(g));
   float milliseconds = -1;
+  NEED(hipEventCreate(&fork));
+  NEED(hipEventCreate(&join));
   NEED(hipEventRecord(fork, stream));
   NEED(hipEventRecord(join, stream));
   NEED(hipEventSynchronize(join));

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import types
 
+from . import _graphs
 from ._tools import CommandError, processor
 
 
@@ -41,6 +42,7 @@ class Emulator:
         self._lock = threading.Lock()  # launches of several threads
         self._held = collections.Counter()  # address of a storage: launches under way that use it
         self._pointed = collections.deque(maxlen=256)  # tensors whose address the program took: it may be an argument by itself
+        self.capture = None  # the graph that is being captured
         self.profiles = []  # names of launches, a list for each of torch's profilers that is on
         if not opened:
             self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, dump and dump.encode()))
@@ -59,10 +61,13 @@ class Emulator:
         self._pointed.append(tensor)
 
     @contextlib.contextmanager
-    def holding(self, tensors, name):
-        """The storages of these tensors are device memory within, where `name` is launched: bounds are those of what torch allocated."""
+    def holding(self, tensors, *names):
+        """The storages of these tensors are device memory within, where kernels of these names are launched: bounds are those of what torch allocated."""
         ranges = {}
-        for t in [*tensors, *list(self._pointed)]:
+        tensors = [*tensors, *list(self._pointed)]
+        if self.capture is not None:
+            self.capture.holds(tensors, names)
+        for t in tensors:
             storage = t.untyped_storage() if hasattr(t, "untyped_storage") else None
             if storage is not None and storage.device.type == "cpu" and storage.nbytes():
                 ranges[storage.data_ptr()] = max(storage.nbytes(), ranges.get(storage.data_ptr(), 0))
@@ -75,8 +80,8 @@ class Emulator:
                     self._held[at] += 1
                     held.append(at)
             yield
-            for launches in self.profiles:
-                launches.append(name)
+            for launches in self.profiles if self.capture is None else ():
+                launches.extend(names)
         finally:
             with self._lock:
                 for at in held:
@@ -210,7 +215,7 @@ def _triton(emulator):
             properties = self.utils.get_device_properties
             self.utils.get_device_properties = lambda device: properties(device or 0)
             self.get_current_device = lambda: 0
-            self.get_current_stream = lambda device=None: 0
+            self.get_current_stream = lambda device=None: torch.cuda.current_stream().cuda_stream
             self.set_current_device = lambda device: None
             self.get_device_capability = lambda device=None: _capability(arch)
 
@@ -302,42 +307,21 @@ def _torch_on_processor(emulator):
 
     threading.Thread.start = start_on_processor
 
-    class Stream:
-        cuda_stream = 0
-
-        def __getattr__(self, name):
-            if name.startswith("_"):  # what libraries mark their own streams by
-                raise AttributeError(name)
-            return lambda *args, **kwargs: None
-
-    class Event(Stream):
-        """Time does not pass on the emulator."""
-
-        def __init__(self, *args, **kwargs):
-            pass
-
-        def elapsed_time(self, end):
-            return 1.0
-
     units = ctypes.c_int()
     emulator._hip.hipDeviceGetAttribute(ctypes.byref(units), 63, 0)  # hipDeviceAttributeMultiprocessorCount
     major, minor = _capability(emulator.arch)
     properties = types.SimpleNamespace(name="inlay's emulator", gcnArchName=emulator.arch, multi_processor_count=units.value, warp_size=64,
                                        major=major, minor=minor, total_memory=192 << 30, L2_cache_size=4 << 20)
-    here = {"is_available": True, "device_count": 1, "current_device": 0, "synchronize": None, "empty_cache": None, "set_device": None,
-            "set_stream": None, "manual_seed": None, "manual_seed_all": None, "get_device_capability": (major, minor), "is_initialized": True,
-            "get_device_name": properties.name, "get_device_properties": properties, "is_current_stream_capturing": False, "_sleep": None,
+    here = {"is_available": True, "device_count": 1, "current_device": 0, "empty_cache": None, "set_device": None,
+            "manual_seed": None, "manual_seed_all": None, "get_device_capability": (major, minor), "is_initialized": True,
+            "get_device_name": properties.name, "get_device_properties": properties, "_sleep": None,
             "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0, "memory_stats": {},
             "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
-    torch._C._cuda_getCurrentRawStream = lambda device=None: 0
-    torch.cuda.current_stream = torch.cuda.default_stream = lambda *args, **kwargs: Stream()
-    torch.cuda.Stream = torch.cuda.ExternalStream = torch.cpu.Stream = Stream
-    torch.cuda.Event = Event
-    Stream.__init__ = lambda self, *args, **kwargs: None
-    torch.cuda.stream = torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
+    torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
     torch.cpu.set_stream = lambda *args, **kwargs: None
+    _graphs.install(torch, emulator)
     _profiler(emulator)
 
 

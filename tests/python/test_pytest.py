@@ -296,6 +296,99 @@ def test_past_the_end():
 """
 
 
+GRAPHS = '''
+import copy
+
+import pytest, torch, triton, triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) + tl.load(y + at, at < n), at < n)
+
+
+def add(x, y, out):
+    add_kernel[(triton.cdiv(x.numel(), 256),)](x, y, out, x.numel(), BLOCK=256)
+
+
+def test_capture_and_replay():
+    """Launches and what torch computes, in order; a capture runs nothing of it."""
+    x, y, out, counter = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda"), torch.zeros(1000, device="cuda"), torch.zeros(1, device="cuda")
+    graph, first = torch.cuda.CUDAGraph(), y.clone()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        add(x, y, out)
+        counter += 1
+        total = (out * 2).sum()
+        add(out, out, y)
+    assert not torch.cuda.is_current_stream_capturing()
+    assert out.abs().max() == 0 and counter == 0 and torch.equal(y, first)
+    for _ in range(3):
+        before = y.clone()
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(out, x + before) and torch.equal(y, 2 * (x + before))
+        torch.testing.assert_close(total, (2 * (x + before)).sum())
+    assert counter == 3
+    x.fill_(1.0), y.fill_(2.0)
+    graph.replay()
+    assert (out == 3).all() and total == 6000
+
+
+def test_streams_of_a_capture():
+    x, a, b = (torch.rand(512, device="cuda") for _ in range(3))
+    one, other, graph = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=one):
+        other.wait_stream(one)
+        with torch.cuda.stream(other):
+            assert torch.cuda.current_stream() == other
+            add(x, x, a)
+        add(x, x, b)
+        one.wait_stream(other)
+    a.zero_(), b.zero_()
+    graph.replay()
+    assert torch.equal(a, 2 * x) and torch.equal(b, 2 * x)
+
+
+def test_what_a_capture_refuses():
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    for of_host in (lambda: x.sum().item(), torch.cuda.synchronize, lambda: bool((x > 0).all())):
+        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+            with torch.cuda.graph(graph):
+                of_host()
+    with pytest.raises(RuntimeError, match="not captured"):
+        torch.cuda.CUDAGraph().replay()
+    with pytest.raises(RuntimeError, match="non-default stream"):
+        torch.cuda.CUDAGraph().capture_begin()
+    assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_graphed_callables():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+    twin = copy.deepcopy(model)
+    graphed = torch.cuda.make_graphed_callables(model, (torch.rand(3, 8, requires_grad=True),))
+    for _ in range(2):
+        x, same = torch.rand(3, 8, requires_grad=True), None
+        model.zero_grad(), twin.zero_grad()
+        y = graphed(x)
+        y.sum().backward()
+        same = x.detach().requires_grad_()
+        torch.testing.assert_close(y, twin(same))
+        twin(same).sum().backward()
+        torch.testing.assert_close(x.grad, same.grad)
+        for p, q in zip(model.parameters(), twin.parameters()):
+            torch.testing.assert_close(p.grad, q.grad)
+
+
+def test_wrong_when_replayed():
+    x, out, graph = torch.rand(1000, device="cuda"), torch.zeros(990, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        add(x, x, out)
+    graph.replay()
+'''
+
+
 class Scripts(unittest.TestCase):
     """`inlay run-with -- python3 SCRIPT`."""
 
@@ -382,6 +475,13 @@ class Plugin(unittest.TestCase):
         self.assertIn("no kind 'rasec'", said)
         self.assertIn("AssertionError: of its own", said)
         self.assertIn("inlay: races", said)
+
+    def test_graphs(self):
+        with open(os.path.join(self.folder, "test_graphs.py"), "w") as file:
+            file.write(GRAPHS)
+        status, said = self.pytest("--inlay", "test_graphs.py")
+        self.assertIn("1 failed, 4 passed", said)
+        self.assertRegex(said, r"bounds: writes 4 bytes at argument 2 \+ 0xf78 of 3960 bytes(.|\n)*source test_graphs.py:10(.|\n)*FAILED test_graphs.py::test_wrong_when_replayed")
 
     def test_stress(self):
         with open(os.path.join(self.folder, "test_under_stress.py"), "w") as file:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 
 namespace inlay::kernels {
 namespace {
@@ -43,7 +44,8 @@ void check_sets(const LaunchContract& contract, const std::vector<Bytes>& buffer
 }
 
 /// Each buffer holds what a kernel of these sizes touches, as far as that is known.
-void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>& buffers,
+template <class Buffers> // of Bytes, or of memory of somebody else
+void check_large_enough(const LaunchContract& contract, const Buffers& buffers,
                         const std::vector<std::int64_t>& sizes) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const LaunchContract::Buffer& b = contract.buffers[i % contract.buffers.size()];
@@ -232,18 +234,15 @@ void PlacedBuffers::write(std::span<const Bytes> all) {
 }
 
 namespace {
-std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& data,
-                            const LaunchPlan& plan, OnFinding on_finding) {
+/// One launch on data that is there, its end, and what was found in it.
+void launch_once(runtime::Device& device, const Artifact& artifact, const LaunchPlan& plan,
+                 const std::vector<std::vector<std::uint64_t>>& addresses, OnFinding on_finding) {
   LoadedKernel kernel(device, artifact);
-  const std::size_t count = std::min(data.size(), artifact.contract.buffers.size());
-  PlacedBuffers placed(device, artifact.contract,
-                       {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count)});
-  if (data.size() > count) placed.write(data);
   try {
     if (artifact.contract.devices > 1)
-      kernel.launch_on_devices(plan, placed.addresses());
+      kernel.launch_on_devices(plan, addresses);
     else
-      kernel.launch(plan, placed.addresses()[0]);
+      kernel.launch(plan, addresses[0]);
     device.synchronize();
   } catch (const runtime::ExecutionError& e) {
     if (const std::string failed = failed_check(artifact, e.what()); !failed.empty())
@@ -257,6 +256,15 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
       if (!f.note) defects.push_back(f);
     if (!defects.empty()) throw FindingsError(artifact.kernel, std::move(defects));
   }
+}
+
+std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& data,
+                            const LaunchPlan& plan, OnFinding on_finding) {
+  const std::size_t count = std::min(data.size(), artifact.contract.buffers.size());
+  PlacedBuffers placed(device, artifact.contract,
+                       {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count)});
+  if (data.size() > count) placed.write(data);
+  launch_once(device, artifact, plan, placed.addresses(), on_finding);
   return placed.read([](std::size_t) { return true; });
 }
 } // namespace
@@ -274,6 +282,46 @@ std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const 
   std::vector<Bytes> data;
   for (const auto& b : problem.buffers) data.push_back(b.data);
   return run_plan(device, artifact, data, problem.launch, on_finding);
+}
+
+void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,
+                  const LaunchPlan& plan) {
+  // Inputs may share memory; the emulator knows each byte once.
+  std::map<std::uint64_t, std::uint64_t> ranges;
+  std::vector<std::uint64_t> addresses;
+  std::vector<runtime::Buffer> nothing;
+  for (const auto& b : buffers) {
+    if (b.empty()) nothing.emplace_back(device, 0);
+    addresses.push_back(b.empty() ? nothing.back().address() : reinterpret_cast<std::uint64_t>(b.data()));
+    if (!b.empty())
+      ranges[addresses.back()] = std::max(ranges[addresses.back()], addresses.back() + b.size());
+  }
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> shared;
+  for (const auto& [begin, end] : ranges)
+    if (!shared.empty() && begin < shared.back().second)
+      shared.back().second = std::max(shared.back().second, end);
+    else
+      shared.emplace_back(begin, end);
+  struct Held {
+    runtime::EmulatorDevice& device;
+    std::vector<std::uint64_t> begins = {};
+    ~Held() {
+      for (const std::uint64_t b : begins) device.release(b);
+    }
+  } held{device};
+  for (const auto& [begin, end] : shared) {
+    device.share(begin, end - begin);
+    held.begins.push_back(begin);
+  }
+  launch_once(device, artifact, plan, {addresses}, OnFinding::fail);
+}
+
+void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,
+                  const std::vector<std::int64_t>& sizes) {
+  const LaunchPlan plan = artifact.contract.plan(sizes);
+  check_count(artifact.contract, buffers.size());
+  check_large_enough(artifact.contract, buffers, sizes);
+  run_in_place(device, artifact, buffers, plan);
 }
 
 std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,

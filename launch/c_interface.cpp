@@ -57,6 +57,8 @@ struct Hip {
   int (*hipModuleLaunchKernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                void*, void**, void**) = nullptr;
   const char* (*hipGetErrorString)(int) = nullptr;
+  int (*hipHostRegister)(void*, std::size_t, unsigned) = nullptr;
+  int (*hipHostUnregister)(void*) = nullptr;
   int (*share)(const char*) = nullptr;
   int (*asked)() = nullptr;
   int (*fail)(int) = nullptr;
@@ -94,6 +96,8 @@ Hip load(const std::vector<std::string>& names) {
   INLAY_RESOLVE(hipModuleLaunchKernel);
   INLAY_RESOLVE(hipGetErrorString);
 #undef INLAY_RESOLVE
+  resolve(hip.hipHostRegister, "hipHostRegister", false);
+  resolve(hip.hipHostUnregister, "hipHostUnregister", false);
   resolve(hip.share, "inlay_hip_share", false);
   resolve(hip.asked, "inlay_hip_asked", false);
   resolve(hip.fail, "inlay_hip_fail_on_finding", false);
@@ -333,6 +337,26 @@ inlay_status inlay_synchronize(inlay_device* device) {
   });
 }
 
+inlay_status inlay_register(inlay_device* device, void* begin, size_t bytes) {
+  return guarded([&] {
+    need(device, "device");
+    need(begin, "begin");
+    if (!device->emulator || device->hip.hipHostRegister == nullptr)
+      throw Refused("memory of the host on a GPU\n  hint   inlay_malloc, inlay_copy_in", INLAY_DEVICE);
+    device->use();
+    device->check(device->hip.hipHostRegister(begin, bytes, 0), "hipHostRegister");
+  });
+}
+inlay_status inlay_unregister(inlay_device* device, void* begin) {
+  return guarded([&] {
+    need(device, "device");
+    if (!device->emulator || device->hip.hipHostUnregister == nullptr)
+      throw Refused("no memory of the host is registered on a GPU", INLAY_DEVICE);
+    device->use();
+    device->check(device->hip.hipHostUnregister(begin), "hipHostUnregister");
+  });
+}
+
 inlay_status inlay_kernel_open(inlay_device* device, const inlay_package* package, const char* name,
                                inlay_kernel** out) {
   return guarded([&] {
@@ -369,6 +393,9 @@ const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i) {
 const char* inlay_kernel_buffer_type(const inlay_kernel* kernel, size_t i) {
   return i < inlay_kernel_buffers(kernel) ? kernel->forms.arguments()[kernel->buffers[i]].type.c_str()
                                           : nullptr;
+}
+int inlay_kernel_buffer_output(const inlay_kernel* kernel, size_t i) {
+  return i < inlay_kernel_buffers(kernel) && kernel->forms.arguments()[kernel->buffers[i]].output ? 1 : 0;
 }
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i) {
   return i < inlay_kernel_sizes(kernel) ? kernel->forms.sizes()[i].name.c_str() : nullptr;

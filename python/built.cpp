@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <regex>
 
@@ -89,54 +90,46 @@ std::vector<std::int64_t> sizes_of(const Built& b, const std::map<std::string, s
                                           said.empty() ? "none" : said, names.empty() ? "none" : names));
 }
 
-/// What the buffers hold after one launch; nothing for those that are no output. Errors: std::runtime_error, where one of so many
-/// launches under stress leaves other bits.
-py::list run(const Built& b, const std::vector<py::bytes>& buffers,
-             const std::map<std::string, std::int64_t>& given, const std::string& checks, unsigned stress) {
-  std::vector<kernels::Bytes> data;
-  for (const py::bytes& x : buffers) {
-    const auto text = static_cast<std::string_view>(x);
-    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-    data.emplace_back(begin, begin + text.size());
-  }
+/// One launch on arrays of bytes, where they lie; of several devices those of the first come first. With launches under stress the first is
+/// made on copies, and arrays are written when all have left the same bits. Errors: std::runtime_error, where one leaves others.
+void run(const Built& b, const std::vector<py::buffer>& arrays,
+         const std::map<std::string, std::int64_t>& given, const std::string& checks, unsigned stress) {
+  std::vector<std::span<std::byte>> buffers;
+  for (const py::buffer& a : arrays) buffers.push_back(memory_of(a));
   const auto sizes = sizes_of(b, given);
-  std::vector<kernels::Bytes> after;
-  {
-    const py::gil_scoped_release release;
-    runtime::EmulatorOptions options;
-    options.checks = runtime::Checks::parse(checks);
-    const auto launched = [&] {
-      return kernels::run(*kernels::open_device("emulator", b.artifact.arch, options), b.artifact, data,
-                          sizes);
-    };
-    after = launched();
-    options.stress = true;
-    for (unsigned seed = 1; seed <= stress; ++seed) {
-      options.seed = seed;
-      std::vector<kernels::Bytes> again;
-      try {
-        again = launched();
-      } catch (const std::exception& e) {
-        throw std::runtime_error(fmt::format("under stress, seed {}: {}", seed, e.what()));
-      }
-      const auto& names = b.artifact.contract.buffers;
-      for (std::size_t i = 0; i < after.size(); ++i)
-        if (const auto at = std::mismatch(after[i].begin(), after[i].end(), again[i].begin());
-            at.first != after[i].end())
-          throw std::runtime_error(
-              fmt::format("{}: byte {} of {} is {:#04x} in a plain run and {:#04x} under stress, seed {}",
-                          b.artifact.kernel, at.first - after[i].begin(), names[i % names.size()].name,
-                          std::to_integer<int>(*at.first), std::to_integer<int>(*at.second), seed));
+  const py::gil_scoped_release release;
+  runtime::EmulatorOptions options;
+  options.checks = runtime::Checks::parse(checks);
+  if (stress == 0 && b.artifact.contract.devices == 1) {
+    runtime::EmulatorDevice device(runtime::isa::parse_arch(b.artifact.arch), options);
+    return kernels::run_in_place(device, b.artifact, buffers, sizes);
+  }
+  std::vector<kernels::Bytes> data;
+  for (const auto& x : buffers) data.emplace_back(x.begin(), x.end());
+  const auto launched = [&] {
+    return kernels::run(*kernels::open_device("emulator", b.artifact.arch, options), b.artifact, data, sizes);
+  };
+  const std::vector<kernels::Bytes> after = launched();
+  const auto& of_contract = b.artifact.contract.buffers;
+  options.stress = true;
+  for (unsigned seed = 1; seed <= stress; ++seed) {
+    options.seed = seed;
+    std::vector<kernels::Bytes> again;
+    try {
+      again = launched();
+    } catch (const std::exception& e) {
+      throw std::runtime_error(fmt::format("under stress, seed {}: {}", seed, e.what()));
     }
+    for (std::size_t i = 0; i < after.size(); ++i)
+      if (const auto at = std::mismatch(after[i].begin(), after[i].end(), again[i].begin());
+          at.first != after[i].end())
+        throw std::runtime_error(fmt::format(
+            "{}: byte {} of {} is {:#04x} in a plain run and {:#04x} under stress, seed {}",
+            b.artifact.kernel, at.first - after[i].begin(), of_contract[i % of_contract.size()].name,
+            std::to_integer<int>(*at.first), std::to_integer<int>(*at.second), seed));
   }
-  py::list out;
-  for (std::size_t i = 0; i < after.size(); ++i) { // of several devices, those of the first come first
-    if (b.artifact.contract.buffers[i % b.artifact.contract.buffers.size()].output)
-      out.append(py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size()));
-    else
-      out.append(py::none());
-  }
-  return out;
+  for (std::size_t i = 0; i < after.size() && i < buffers.size(); ++i)
+    if (of_contract[i % of_contract.size()].output) std::ranges::copy(after[i], buffers[i].begin());
 }
 
 py::list items(const kernels::ProofReport& report) {

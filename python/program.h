@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -47,6 +48,12 @@ using PyPlace = Of<SymLayout>;
 [[nodiscard]] std::source_location here();
 /// A line of some file, as the library keeps lines.
 [[nodiscard]] std::source_location location(const std::string& file, unsigned line);
+
+/// The memory of a contiguous array.
+[[nodiscard]] inline std::span<std::byte> memory_of(const py::buffer& array) {
+  const py::buffer_info info = array.request();
+  return {static_cast<std::byte*>(info.ptr), static_cast<std::size_t>(info.size * info.itemsize)};
+}
 
 /// What the library refuses, with the line of Python that it is about. Python: inlay.ProgramError.
 struct ProgramError : std::runtime_error {

@@ -12,21 +12,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <pybind11/numpy.h>
 
 namespace py = pybind11;
 using namespace inlay;
 
 namespace {
-
-kernels::Bytes bytes_of(const py::bytes& data) {
-  char* begin = nullptr;
-  py::ssize_t size = 0;
-  if (PyBytes_AsStringAndSize(data.ptr(), &begin, &size) != 0) throw py::error_already_set();
-  kernels::Bytes out(static_cast<std::size_t>(size));
-  std::copy(begin, begin + size, reinterpret_cast<char*>(out.data()));
-  return out;
-}
 
 /// What was chosen for some options, and built: building proves, compiles and links, which costs more than most launches.
 struct Built {
@@ -52,59 +43,81 @@ std::shared_ptr<const Built> built(const kernels::Kernel& kernel, const kernels:
   return known.emplace(key, shared).first->second;
 }
 
-// Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch.
+// Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch, which uses arrays where
+// they lie, as long as one device runs it.
 py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const py::dict& buffers,
-                    const std::string& checks, bool poisoned) {
+                    const std::string& checks) {
   const auto kernel = kernels::find_kernel(name);
   const auto form = [&] {
     const py::gil_scoped_release release;
     return built(*kernel, flags);
   }();
   kernels::Problem problem = kernel->problem(form->flags, 1);
+  const kernels::Artifact& artifact = *form->artifact;
+  const auto& of_contract = artifact.contract.buffers;
   // What the kernel itself writes and nobody asks for is its own: counters, parts of sums.
-  const auto& of_contract = form->artifact->contract.buffers;
-  std::set<std::string> own;
+  const auto written = [&](std::size_t i) { return i < of_contract.size() && of_contract[i].output; };
   std::string known;
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-    if (const auto& b = problem.buffers[i]; !b.output && i < of_contract.size() && of_contract[i].output)
-      own.insert(b.name);
-    else
+    if (const auto& b = problem.buffers[i]; b.output || !written(i))
       known += (known.empty() ? "" : ", ") + b.name;
+  std::vector<std::optional<std::span<std::byte>>> given(problem.buffers.size());
   for (const auto& [key, value] : buffers) {
     const std::string wanted = py::str(key).cast<std::string>();
-    kernels::Problem::Buffer* buffer = nullptr;
-    for (auto& b : problem.buffers)
-      if (b.name == wanted) buffer = &b;
-    if (!buffer) throw std::invalid_argument(name + " has no buffer '" + wanted + "'\n  hint   " + known);
-    kernels::Bytes data = bytes_of(py::reinterpret_borrow<py::bytes>(value));
+    const auto buffer = std::ranges::find(problem.buffers, wanted, &kernels::Problem::Buffer::name);
+    if (buffer == problem.buffers.end())
+      throw std::invalid_argument(name + " has no buffer '" + wanted + "'\n  hint   " + known);
+    const auto data = python::memory_of(py::reinterpret_borrow<py::buffer>(value));
     if (data.size() != buffer->data.size())
       throw std::invalid_argument(name + ": buffer '" + wanted + "' has " + std::to_string(data.size()) +
                                   " bytes, and " + std::to_string(buffer->data.size()) + " are wanted for " +
                                   problem.text);
-    buffer->data = std::move(data);
+    given[static_cast<std::size_t>(buffer - problem.buffers.begin())] = data;
   }
-  if (!poisoned)
-    for (const auto& b : problem.buffers)
-      if (!b.output && !own.contains(b.name) && !buffers.contains(b.name.c_str()))
-        throw std::invalid_argument(name + ": input '" + b.name +
-                                    "' is missing\n  hint   inputs and outputs are " + known);
+  const bool one = artifact.contract.devices == 1;
+  std::vector<py::array_t<std::uint8_t>> arrays; // of outputs
+  std::vector<std::span<std::byte>> places;
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    auto& b = problem.buffers[i];
+    if (!given[i] && !b.output && !written(i))
+      throw std::invalid_argument(name + ": input '" + b.name +
+                                  "' is missing\n  hint   inputs and outputs are " + known);
+    if (one && given[i] && !written(i)) { // nobody changes it
+      places.push_back(*given[i]);
+      continue;
+    }
+    if (given[i]) b.data.assign(given[i]->begin(), given[i]->end());
+    if (one && b.output) {
+      auto& array = arrays.emplace_back(std::vector{static_cast<py::ssize_t>(b.data.size())});
+      places.emplace_back(reinterpret_cast<std::byte*>(array.mutable_data()), b.data.size());
+      std::ranges::copy(b.data, places.back().begin());
+      b.data.clear();
+    } else {
+      places.emplace_back(b.data);
+    }
+  }
   std::vector<kernels::Bytes> after;
-  std::vector<bool> output;
-  for (const auto& b : problem.buffers) output.push_back(b.output);
   {
     const py::gil_scoped_release release;
-    const kernels::Artifact& artifact = *form->artifact;
     runtime::EmulatorOptions options;
     options.checks = runtime::Checks::parse(checks);
-    const auto device = kernels::open_device("emulator", artifact.arch, options);
-    after = kernels::run(*device, artifact, problem);
+    runtime::EmulatorDevice device(runtime::isa::parse_arch(artifact.arch), options);
+    if (one)
+      kernels::run_in_place(device, artifact, places, problem.launch);
+    else
+      after = kernels::run(device, artifact, problem);
   }
   py::dict out;
-  for (std::size_t i = 0; i < after.size(); ++i) // of several devices one after the other
-    if (const std::size_t of = i % output.size(); output[of])
-      out[py::str(problem.buffers[of].name +
-                  (i < output.size() ? "" : " of device " + std::to_string(i / output.size())))] =
-          py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; one && i < problem.buffers.size(); ++i)
+    if (const auto& b = problem.buffers[i]; b.output) out[py::str(b.name)] = arrays[next++];
+  for (std::size_t i = 0; i < after.size(); ++i) { // of several devices one after the other
+    const std::size_t count = problem.buffers.size();
+    if (const auto& b = problem.buffers[i % count]; b.output)
+      out[py::str(b.name + (i < count ? "" : " of device " + std::to_string(i / count)))] =
+          py::array_t<std::uint8_t>(std::vector{static_cast<py::ssize_t>(after[i].size())},
+                                    reinterpret_cast<const std::uint8_t*>(after[i].data()));
+  }
   return out;
 }
 
@@ -205,8 +218,7 @@ void add_tools(py::module_& m) {
   m.attr("version") = INLAY_VERSION;
   py::module_ codegen = m.def_submodule("codegen", "Kernels as programs: inlay.codegen.");
   add_codegen(codegen);
-  m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"),
-        py::arg("poisoned"));
+  m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"));
   m.def("kernel_names", &kernel_names);
   m.def("processor", [](const std::string& name) { return std::string(machine::Target::named(name).name); });
   m.def("kernel_options", &kernel_options);

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INLAY_ABI 2
+#define INLAY_ABI 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,6 +64,10 @@ inlay_status inlay_free(inlay_device* device, void* memory);
 inlay_status inlay_copy_in(inlay_device* device, void* to, const void* from, size_t bytes);
 inlay_status inlay_copy_out(inlay_device* device, void* to, const void* from, size_t bytes);
 inlay_status inlay_synchronize(inlay_device* device);
+/** On the emulator: memory of the host that launches use where it lies, from `begin` on, until inlay_unregister. What it holds counts as written.
+ * INLAY_DEVICE for memory that is registered already, in part or whole, and for a GPU. Since version 3. */
+inlay_status inlay_register(inlay_device* device, void* begin, size_t bytes);
+inlay_status inlay_unregister(inlay_device* device, void* begin);
 
 /** The kernel of that name for the device's processor; NULL: the only one. A manifest whose arguments are not those that the code object
     declares is INLAY_INVALID. */
@@ -76,6 +80,8 @@ size_t inlay_kernel_buffers(const inlay_kernel* kernel);
 size_t inlay_kernel_sizes(const inlay_kernel* kernel);
 const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i);
 const char* inlay_kernel_buffer_type(const inlay_kernel* kernel, size_t i);
+/** Whether the kernel writes buffer `i`. Since version 3. */
+int inlay_kernel_buffer_output(const inlay_kernel* kernel, size_t i);
 const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i);
 /** The bytes that buffer `i` needs for these sizes; 0 for one that the form which is launched for them does not take: NULL will do. */
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,

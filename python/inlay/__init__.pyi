@@ -367,7 +367,7 @@ def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: A
     Of Triton: `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
     written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
     Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object (AITER's `.co`), a
-    launch manifest, a folder of Triton's cache, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
+    launch manifest, a folder of Triton's cache or of a FlyDSL dump, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
 
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
         >>> assert report, report
@@ -437,7 +437,7 @@ def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ...,
 def run_kernel(name: Any, inputs: Any, /, *, device: Any = ..., arch: Any = ..., check: Any = ..., **options: Any) -> Any:
     """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out: `buffers(name, ..)` has them,
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous: `buffers(name, ..)` has them,
     `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
 
         >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)"""

@@ -10,7 +10,7 @@ import tempfile
 
 from . import _inlay
 from ._launch import _ELEMENTS as _LAUNCHED, LoadedKernel, place
-from ._tools import CommandError, build, checks, host, kernel_flags, program
+from ._tools import CommandError, build, bytes_of, checks, host, kernel_flags, program
 
 
 def kernels(name=None, /):
@@ -69,7 +69,7 @@ def _arguments(name, words):
 def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,uninit,races", **options):
     """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out: `buffers(name, ..)` has them,
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous: `buffers(name, ..)` has them,
     `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
 
         >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)
@@ -99,7 +99,7 @@ def _emulated(name, inputs, check, options):
         _complete(name, inputs, about, _asked(name, words, about))
         _same_elements(name, inputs, {n: a["type"] for n, a in about.items()})
         names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
-        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), False)
+        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check))
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
     return {n.lower(): (data, about[n.lower().partition(" of device ")[0]]["type"]) for n, data in out.items()}
@@ -127,7 +127,7 @@ def _launched(name, inputs, like, where, options):
     out = {n: a for n, a in zip(known, given) if asked.get(n)}
     if _of_gpu(like):
         return {n: a.reshape(-1).view(_type(types[n], like)) for n, a in out.items()}
-    return {n: _like(a.tobytes(), like, (-1,), types[n]) for n, a in out.items()}
+    return {n: _like(bytes_of(a), like, (-1,), types[n]) for n, a in out.items()}
 
 
 def _asked(name, words, about):
@@ -154,7 +154,7 @@ def _complete(name, inputs, about, asked):
 def _bytes(a):
     import numpy
 
-    return a if isinstance(a, bytes) else numpy.ascontiguousarray(host(a)).tobytes()
+    return bytes_of(numpy.frombuffer(a, numpy.uint8) if isinstance(a, bytes) else numpy.ascontiguousarray(host(a)))
 
 
 def _taken(a):
@@ -236,14 +236,12 @@ def _type(element, like):
 
 
 def _like(data, a, shape, element):
-    """Bytes of an output as what the input was: a numpy array, or a tensor of torch."""
-    import numpy
-
+    """The bytes of an output, an array of its own, as what the input was: a numpy array, or a tensor of torch."""
     if _is_tensor(a):
         import torch
 
-        return torch.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
-    return numpy.frombuffer(bytearray(data), dtype=_type(element, None)).reshape(shape)
+        return torch.from_numpy(data).view(_type(element, a)).reshape(shape)
+    return data.view(_type(element, None)).reshape(shape)
 
 
 def _allocate(shape, element, like, zeros):
@@ -395,7 +393,7 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     plan.kernel(*[given[n] for n in plan.order], **plan.sizes)
     if on_gpu:
         return [given[n] for n in outputs]
-    return [_like(given[n].tobytes(), like, shape, element) for n, (shape, element) in outputs.items()]
+    return [_like(bytes_of(given[n]), like, shape, element) for n, (shape, element) in outputs.items()]
 
 
 def _one_type(name, **inputs):

@@ -1,7 +1,9 @@
 """Kernels that `inlay build` wrote, launched by their manifests: through HIP in torch's stream, or on the emulator (inlay_c.h)."""
+import contextlib
 import ctypes
 import functools
 import os
+import threading
 
 from ._tools import CommandError, host, processor, size_number
 
@@ -25,6 +27,7 @@ def _library():
             ("device_open", ctypes.c_int, [text, ctypes.c_int, handle]), ("device_arch", text, [pointer]),
             ("device_free", None, [pointer]), ("malloc", ctypes.c_int, [pointer, size, handle]), ("free", ctypes.c_int, [pointer, pointer]),
             ("copy_in", ctypes.c_int, [pointer, pointer, pointer, size]), ("copy_out", ctypes.c_int, [pointer, pointer, pointer, size]),
+            ("register", ctypes.c_int, [pointer, pointer, size]), ("unregister", ctypes.c_int, [pointer, pointer]), ("kernel_buffer_output", ctypes.c_int, [pointer, size]),
             ("synchronize", ctypes.c_int, [pointer]), ("kernel_open", ctypes.c_int, [pointer, pointer, text, handle]),
             ("kernel_free", None, [pointer]), ("kernel_buffers", size, [pointer]), ("kernel_sizes", size, [pointer]),
             ("kernel_buffer_name", text, [pointer, size]), ("kernel_buffer_type", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
@@ -117,6 +120,7 @@ class LoadedKernel:
         self.buffers = [lib.inlay_kernel_buffer_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_buffers(self._kernel))]
         self.sizes = [lib.inlay_kernel_size_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_sizes(self._kernel))]
         self._types = [lib.inlay_kernel_buffer_type(self._kernel, i).decode() for i in range(len(self.buffers))]
+        self._written = [lib.inlay_kernel_buffer_output(self._kernel, i) != 0 for i in range(len(self.buffers))]
         self._fitting = [set() for _ in self.buffers]  # of each buffer: types of arrays that were looked at
         self._pointers = (ctypes.c_void_p * len(self.buffers))()
         self._numbers = (ctypes.c_int64 * len(self.sizes))()
@@ -128,7 +132,7 @@ class LoadedKernel:
 
     def __call__(self, *buffers, stream=None, **sizes):
         """Enqueues a launch. On HIP buffers are tensors of the device or addresses, and the stream is torch's current one, or `stream`;
-        arrays of the host, and all on the emulator, are copied there and back, so that outputs are written in place when the call returns.
+        arrays of the host are copied there and outputs back. The emulator uses contiguous arrays where they lie. Outputs are written when the call returns.
         Sizes: all, or none for those that the kernel was built for. None stands for a buffer of which `bytes_for` says 0: that of another
         form. One thread at a time."""
         if sizes != self._asked:
@@ -136,7 +140,7 @@ class LoadedKernel:
         if len(buffers) != len(self.buffers):
             raise TypeError(f"{len(buffers)} buffers, and the kernel takes {', '.join(self.buffers)}")
         if self._emulated:
-            return self._by_copies(buffers)
+            return self._of_host(buffers)
         pointers, needed = self._pointers, self._bytes
         for i, b in enumerate(buffers):
             if isinstance(b, int) or not needed[i] and b is None:
@@ -188,7 +192,7 @@ class LoadedKernel:
         if there:
             mine = next(n for n, b in zip(self.buffers, buffers) if not isinstance(b, int) and not getattr(b, "is_cuda", False))
             raise ValueError(f"buffer {mine} is of the host, and {there[0]} of the GPU")
-        self._by_copies(buffers)
+        self._of_host(buffers)
 
     def _check_elements(self, i, array):
         """Errors: ValueError for an array of other elements than the kernel's. Integers may be the bits of what numpy has no type for."""
@@ -200,7 +204,7 @@ class LoadedKernel:
             self._fitting[i].add(array.dtype)
 
     def _check_output(self, i, arrays):
-        """The launch gets copies, so what the launch contract says of outputs is looked at here. Errors: ValueError."""
+        """Errors: ValueError for an output that cannot be written, or of which an element is another's, too."""
         import numpy
 
         name, a = self.buffers[i], arrays[i]
@@ -212,40 +216,81 @@ class LoadedKernel:
             if k != i and numpy.shares_memory(a, b):
                 raise ValueError(f"buffer {name} is written and shares memory with buffer {self.buffers[k]}: outputs lie apart from all other buffers")
 
-    def _by_copies(self, buffers):
+    def _of_host(self, buffers):
         import numpy
 
-        lib, held = self._lib, []
-        try:
-            for i, b in enumerate(buffers):
-                if not self._bytes[i]:
-                    self._pointers[i] = None
+        arrays = {}
+        for i, b in enumerate(buffers):
+            self._pointers[i] = None
+            if not self._bytes[i]:
+                continue
+            self._check_elements(i, b)
+            a = arrays[i] = host(b)
+            if a.nbytes != self._bytes[i]:
+                raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
+            if not a.dtype.isnative:
+                raise ValueError(f"buffer {self.buffers[i]}: its elements, {a.dtype}, have the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
+        for i in arrays:
+            if self._written[i]:
+                self._check_output(i, arrays)
+        lib, copies = self._lib, []
+        there = [a for a in arrays.values() if a.flags.c_contiguous and a.ctypes.data % 4 == 0] if self._emulated else []
+        with _in_place(self._device, [(a.ctypes.data, a.ctypes.data + a.nbytes) for a in there]) as ranges:
+            try:
+                for i, a in arrays.items():
+                    begin, at = a.ctypes.data, ctypes.c_void_p()
+                    if a.flags.c_contiguous and any(first <= begin and begin + a.nbytes <= last for first, last in ranges):
+                        self._pointers[i] = begin
+                        continue
+                    data = a.copy(order="C")
+                    _need(lib.inlay_malloc(self._device, max(a.nbytes, 1), ctypes.byref(at)))
+                    copies.append((i, a, data, at))
+                    _need(lib.inlay_copy_in(self._device, at, data.ctypes.data, a.nbytes))
+                    self._pointers[i] = at.value
+                _need(lib.inlay_launch(self._kernel, self._pointers, len(self.buffers), self._numbers, self._count, None))
+                _need(lib.inlay_synchronize(self._device))
+                for i, a, data, at in copies:
+                    if self._written[i]:
+                        back = numpy.empty_like(data)
+                        _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
+                        a[...] = back
+            finally:
+                for *_, at in copies:
+                    lib.inlay_free(self._device, at)
+
+
+_ours = {}  # begin of memory of the host that is the emulator's: its end, and how many launches use it
+_ours_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _in_place(device, ranges):
+    """Memory of the host that launches use where it lies, within. Gives those ranges that are: not what others have registered in part."""
+    together = []  # inputs may share memory
+    for begin, end in sorted(ranges):
+        if together and begin < together[-1][1]:
+            together[-1] = together[-1][0], max(end, together[-1][1])
+        else:
+            together.append((begin, end))
+    held = []
+    try:
+        with _ours_lock:
+            for begin, end in together:
+                if begin in _ours and end <= _ours[begin][0]:
+                    _ours[begin][1] += 1
+                elif _library().inlay_register(device, begin, end - begin) == _OK:
+                    _ours[begin] = [end, 1]
+                else:
                     continue
-                self._check_elements(i, b)
-                a = host(b)
-                if a.nbytes != self._bytes[i]:
-                    raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
-                if not a.dtype.isnative:
-                    raise ValueError(f"buffer {self.buffers[i]}: its elements, {a.dtype}, have the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
-                data, at = numpy.ascontiguousarray(a), ctypes.c_void_p()
-                _need(lib.inlay_malloc(self._device, max(a.nbytes, 1), ctypes.byref(at)))
-                held.append((i, a, data, at))
-                _need(lib.inlay_copy_in(self._device, at, data.ctypes.data, a.nbytes))
-                self._pointers[i] = at.value
-            _need(lib.inlay_launch(self._kernel, self._pointers, len(self.buffers), self._numbers, self._count, None))
-            _need(lib.inlay_synchronize(self._device))
-            written = []
-            for i, a, data, at in held:
-                back = numpy.empty_like(data)
-                _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
-                if back.tobytes() != data.tobytes():
-                    self._check_output(i, {k: other for k, other, _, _ in held})
-                    written.append((a, back))
-            for a, back in written:
-                a[...] = back
-        finally:
-            for _, _, _, at in held:
-                lib.inlay_free(self._device, at)
+                held.append((begin, end))
+        yield held
+    finally:
+        with _ours_lock:
+            for begin, _ in held:
+                _ours[begin][1] -= 1
+                if not _ours[begin][1]:
+                    del _ours[begin]
+                    _library().inlay_unregister(device, begin)
 
 
 def load(file, kernel=None, *, device="auto"):

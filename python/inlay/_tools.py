@@ -179,6 +179,14 @@ def host(a):
     raise TypeError(f"an argument is an array, a number or a text as --arg takes it, not {type(a).__name__}")
 
 
+def bytes_of(array):
+    """The bytes of a contiguous numpy array where they lie; of a copy, where they begin at an address that is no multiple of 4, at which no launch reads."""
+    import numpy
+
+    flat = array.reshape(-1).view(numpy.uint8)
+    return flat if flat.ctypes.data % 4 == 0 else flat.copy()
+
+
 def _copy_back(back):
     import numpy
 
@@ -263,7 +271,7 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
     from . import _sources
 
     if _sources.is_file(file):
-        file = _sources.code_object(file, arch)
+        file, args = _sources.launched(file, arch, args)
     elif _sources.is_flydsl(file):
         file, args, options = _sources.flydsl_file("time", file, args, options, arch or "gfx942"), (), {}
     else:

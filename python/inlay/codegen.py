@@ -20,7 +20,7 @@ import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, Timing, answer, checks, host, size_number
+from ._tools import CommandError, Timing, answer, bytes_of, checks, host, size_number
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -54,7 +54,7 @@ def _sets(manifest, buffers):
 
 
 def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
-    """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
+    """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
     Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
@@ -87,15 +87,14 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
             raise TypeError(f"size {manifest['rank']} is each device's own number, and no argument")
         sizes[manifest["rank"]] = 0
     of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
+    given = [bytes_of(a) for arrays in of_device for a in arrays]
     try:
-        after = self._run([a.tobytes() for arrays in of_device for a in arrays], sizes, checks(check), int(stress))
+        self._run(given, sizes, checks(check), int(stress))
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
-    for k, (_, arrays) in enumerate(sets):
-        for r, a in enumerate(arrays):
-            data = after[r * len(sets) + k]
-            if data is not None:
-                a[...] = numpy.frombuffer(data, dtype=a.dtype).reshape(a.shape)
+    for (buffer, a), taken in zip([(buffer, a) for r in range(devices) for (buffer, _), a in zip(sets, of_device[r])], given):
+        if buffer["output"] and not numpy.may_share_memory(a, taken):
+            a[...] = taken.view(a.dtype).reshape(a.shape)
 
 
 def _save(self, directory):

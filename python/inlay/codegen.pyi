@@ -35,7 +35,7 @@ class Artifact:
     @property
     def sizes(self) -> List[str]: ...
     def run(self, *buffers: Any, check: Any = ..., stress: Any = ..., **sizes: Any) -> Any:
-        """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
+        """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
         Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
         Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input

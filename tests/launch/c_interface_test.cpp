@@ -118,6 +118,22 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
     CHECK(says(inlay_error(), "shares memory"));
   }
 
+  // Memory of the host where it lies.
+  CHECK(inlay_kernel_buffer_output(kernel, 0) == 0);
+  CHECK(inlay_kernel_buffer_output(kernel, 1) == 1);
+  CHECK(inlay_kernel_buffer_output(kernel, 2) == 0);
+  REQUIRE(inlay_register(device, x, sizeof x) == INLAY_OK);
+  REQUIRE(inlay_register(device, y, sizeof y) == INLAY_OK);
+  CHECK(inlay_register(device, y, sizeof y) == INLAY_DEVICE);
+  for (std::uint32_t i = 0; i < 128; ++i) x[i] = 5 * i, y[i] = 0;
+  void* const of_host[] = {x, y};
+  REQUIRE(inlay_launch(kernel, of_host, 2, sizes, 2, nullptr) == INLAY_OK);
+  for (std::uint32_t i = 0; i < 128; ++i) CHECK(y[i] == 5 * i + 9);
+  CHECK(inlay_unregister(device, y) == INLAY_OK);
+  CHECK(inlay_unregister(device, y) == INLAY_DEVICE);
+  CHECK(inlay_launch(kernel, of_host, 2, sizes, 2, nullptr) == INLAY_FINDING);
+  CHECK(inlay_unregister(device, x) == INLAY_OK);
+
   // The contract comes first.
   const std::int64_t odd[] = {100, 9};
   CHECK(inlay_launch(kernel, buffers, 2, odd, 2, nullptr) == INLAY_INVALID);

@@ -196,6 +196,55 @@ class Loaded(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "several of its elements are one"):
             kernel(one, a, b, n=256)
 
+    def test_arrays_of_any_place(self):
+        """Inputs that share memory, what is not contiguous, fixed, or begins at an odd address."""
+        kernel, n = inlay.load(self.file, device="emulator"), 300
+        both = numpy.random.default_rng(1).random(800).astype(numpy.float32)
+        fixed = both[:n].copy()
+        fixed.flags.writeable = False
+        odd = numpy.zeros(4 * n + 1, numpy.uint8)[1:].view(numpy.float32)
+        odd[:] = both[:n]
+        inputs = {"one": (both[:n], both[:n]), "overlapping": (both[:n], both[100:100 + n]), "inside": (both[:n], fixed), "every second": (both[:2 * n:2], both[1:2 * n:2]),
+                  "backwards": (both[n - 1::-1], both[:n]), "odd": (odd, both[:n])}
+        for name, (a, b) in inputs.items():
+            want = a + b
+            for c in (numpy.zeros(n, numpy.float32), numpy.zeros(2 * n, numpy.float32)[::2], numpy.zeros(n, numpy.float32)[::-1], numpy.zeros(4 * n + 3, numpy.uint8)[3:].view(numpy.float32)):
+                kernel(c, a, b, n=n)
+                numpy.testing.assert_array_equal(c, want, name)
+        c = numpy.zeros(n + 16, numpy.float32)
+        kernel(c[8:n + 8], both[:n], both[:n], n=n)
+        self.assertTrue((c[:8] == 0).all() and (c[n + 8:] == 0).all())
+
+    def test_threads_that_share_an_input(self):
+        from concurrent.futures import ThreadPoolExecutor
+
+        a = numpy.arange(1000, dtype=numpy.float32)
+
+        def some(k):
+            kernel, c = inlay.load(self.file, device="emulator"), numpy.zeros(1000, numpy.float32)
+            for shift in range(20):
+                kernel(c[:900], a[shift:shift + 900] if k % 2 else a[:900], a[:900], n=900)
+            return numpy.array_equal(c[:900], (a[19:919] if k % 2 else a[:900]) + a[:900])
+
+        with ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(some, range(4))), [True] * 4)
+
+    def test_arrays_are_used_where_they_lie(self):
+        script = """
+import resource, sys, inlay, numpy
+n = 1 << 24
+a, b, c = (numpy.full(n, k, numpy.float32) for k in (1, 2, 0))
+kernel = inlay.load(sys.argv[1], device="emulator")
+kernel(c[:1000], a[:1000], b[:1000], n=1000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+kernel(c, a, b, n=n)
+assert (c == 3).all()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+        ran = subprocess.run([sys.executable, "-c", script, self.file], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertLess(int(ran.stdout), 150)  # MB; the arrays have 192
+
     def test_elements_without_a_type_in_numpy(self):
         with tempfile.TemporaryDirectory() as folder:
             inlay.build("softmax", folder, m=4, n=64, arch="gfx942", dtype="bf16")
@@ -676,6 +725,43 @@ except inlay.CommandError as e:
         self.assertRegex(ran.stdout, r"bounds: writes 4 bytes(.|\n)*source flydsl_add.py:16:")
         self.assertRegex(ran.stdout, r"\n\d+\.\d validated\n")
         self.assertIn("FlyDSL has gfx942 all 0 in this process", ran.stdout)
+
+    def test_a_dump_of_flydsl(self):
+        import test_pytest
+
+        with tempfile.TemporaryDirectory() as directory:
+            with open(directory + "/flydsl_add.py", "w") as file:
+                file.write(test_pytest.FLYDSL_KERNEL)
+            script = "import torch, inlay, flydsl_add; inlay.check(flydsl_add.add, torch.rand(256), torch.rand(256), torch.zeros(256), 256)"
+            ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=directory,
+                                 env={**os.environ, "PYTHONPATH": os.pathsep.join([directory, os.environ.get("PYTHONPATH", "")]), "FLYDSL_RUNTIME_ENABLE_CACHE": "0",
+                                      "FLYDSL_DUMP_IR": "1", "FLYDSL_DUMP_DIR": directory + "/dump"})
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            for folder in (directory + "/dump", directory + "/dump/add_kernel_0"):
+                a, b, c = numpy.arange(256, dtype=numpy.float32), numpy.ones(256, numpy.float32), numpy.zeros(256, numpy.float32)
+                report = inlay.check(folder, a, b, c, grid=4)
+                self.assertTrue(report, report)
+                self.assertEqual((report.name, report.arch), ("add_kernel_0", "gfx942"))
+                numpy.testing.assert_array_equal(c, a + b)
+                self.assertRegex(str(inlay.check(folder, a, b, c[:200], grid=4)), r"bounds: writes 4 bytes at argument 4 (.|\n)*at flydsl_add.py:16")
+                self.assertGreater(inlay.time(folder, a, b, c, grid=4).clocks, 500)
+                self.assertEqual(inlay.validate(folder)["kernels"][0]["verdict"], "validated")
+            whole = [x for array in (a, b, c) for x in (array, "bytes:00010000")]
+            self.assertTrue(inlay.check(folder, *whole, grid=4))
+            with self.assertRaisesRegex(inlay.CommandError, r"argument 0: its structure has 1 extents and 0 strides, and the array the shape \(16, 16\)"):
+                inlay.check(folder, a.reshape(16, 16), b, c, grid=4)
+            shutil.copytree(folder, directory + "/dump/other")
+            with self.assertRaisesRegex(inlay.CommandError, "a folder of 2 dumps of FlyDSL's: add_kernel_0, other"):
+                inlay.check(directory + "/dump", a, b, c, grid=4)
+
+    def test_types_of_a_dump(self):
+        from inlay import _sources
+
+        a = numpy.zeros((100, 130), numpy.float16)
+        types = _sources._types("ptr<1>, struct<packed (struct<packed (i32, i32)>, struct<packed (i64)>)>, i32, ptr<1>, struct<packed (i32)>")
+        self.assertEqual(types, ["ptr<1>", [["i32", "i32"], ["i64"]], "i32", "ptr<1>", ["i32"]])
+        given = _sources._spelled((a, 7, a[0]), types)
+        self.assertEqual((given[1], given[2], given[4]), ("bytes:" + "64000000" + "82000000" + "8200000000000000", 7, "bytes:82000000"))
 
 
 @unittest.skipUnless(importlib.util.find_spec("triton"), "triton is not installed: inlay.check compiles the kernel by it")

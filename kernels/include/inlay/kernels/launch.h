@@ -92,6 +92,16 @@ enum class OnFinding : std::uint8_t { fail, keep };
 [[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,
                                      const Problem& problem, OnFinding on_finding = OnFinding::fail);
 
+using HostBuffers = std::vector<std::span<std::byte>>;
+/// One launch on one device of the emulator, on data where it lies: nothing is copied, and outputs are written when this returns, also by a
+/// launch in which something is found. What the buffers hold counts as written. Inputs may share memory. Each buffer begins at a multiple of 4 bytes.
+/// Errors: as of `run`; std::invalid_argument for an output that shares memory, and for a kernel of several devices.
+void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,
+                  const std::vector<std::int64_t>& sizes);
+/// The same with a plan.
+void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,
+                  const LaunchPlan& plan);
+
 /// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
 /// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.
 [[nodiscard]] std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,

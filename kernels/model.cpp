@@ -60,6 +60,11 @@ public:
   }
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
   [[nodiscard]] bool needs_results() const override { return false; }
+  [[nodiscard]] bool needs_lds(std::uint64_t workgroup) override {
+    return std::any_of(all_.begin(), all_.end(), [&](const auto& o) {
+      return o.first->wants(workgroup) && o.first->needs_lds(workgroup);
+    });
+  }
   void executed(const ExecutedInstruction& e) override {
     if (e.workgroup != group_) {
       group_ = e.workgroup;

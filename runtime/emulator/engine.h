@@ -585,6 +585,7 @@ struct Workgroup {
   Launch* launch = nullptr;
   Extent3 id{0, 0, 0};
   u64 linear = 0; ///< id as a number, x fastest
+  bool lds_is_observed = false;
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<u8> lds;
   std::vector<u8> lds_undefined; ///< bits of each byte that nothing gave a value; empty: uninit is off

@@ -287,11 +287,12 @@ void execute_observed(Wave& w, const Operation& op) {
     return;
   }
   static thread_local ObservedAccess access;
-  access.mask = 0;
-  w.observed = &access;
   const u64 exec = w.exec();
   const std::vector<u8>& unneeded = w.group->launch->unneeded;
-  const bool memory = op.cls == Class::lds || op.cls == Class::memory || op.cls == Class::scalar_memory;
+  const bool memory = (op.cls == Class::lds && w.group->lds_is_observed) || op.cls == Class::memory ||
+                      op.cls == Class::scalar_memory;
+  access.mask = 0;
+  w.observed = memory ? &access : nullptr;
   if (unneeded.empty()) {
     if (op.cls != Class::matrix || observer->needs_matrix_values()) op.execute(w, op);
   } else if (memory || unneeded[w.current] == 0) {
@@ -395,6 +396,7 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
   g.scalar_cache = {};
   g.peers = {};
   g.slices = 0;
+  g.lds_is_observed = options.observer != nullptr && options.observer->needs_lds(g.linear);
   const Checks& c = options.checks;
   // A wave alone meets nobody, and waits for its own LDS instructions in order: only what DMA brings can come too late.
   if ((c.races || c.waits) && !options.stress && (wave_count > 1 || launch.code->loads_to_lds)) {

@@ -77,9 +77,14 @@ void NumberSet::insert_all(std::uint64_t block, std::uint64_t numbers) {
 }
 
 bool NumberSet::insert(std::uint64_t number) {
-  const std::size_t before = size_;
-  insert_all(number / 64, std::uint64_t{1} << number % 64);
-  return size_ != before;
+  Slot& slot = slot_of(number / 64);
+  const std::uint64_t bit = std::uint64_t{1} << number % 64;
+  if ((slot.numbers & bit) != 0) return false;
+  blocks_ += slot.numbers == 0;
+  ++size_;
+  slot.block = number / 64;
+  slot.numbers |= bit;
+  return true;
 }
 
 void NumberSet::insert(const NumberSet& others) {

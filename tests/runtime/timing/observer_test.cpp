@@ -23,9 +23,10 @@ struct Recorder : LaunchObserver {
   std::vector<Seen> all;
   std::size_t instructions = 0;
   std::uint64_t only = ~std::uint64_t{0};
-  bool results = true, matrix = true;
+  bool results = true, matrix = true, lds = true;
   bool needs_results() const override { return results; }
   bool needs_matrix_values() const override { return matrix; }
+  bool needs_lds(std::uint64_t group) override { return lds || group == 1; }
   void begin(const isa::Program& program) override { instructions = program.instructions.size(); }
   bool wants(std::uint64_t g) override { return only == ~std::uint64_t{0} || g == only; }
   void executed(const ExecutedInstruction& e) override {
@@ -113,6 +114,32 @@ TEST_CASE("an observer gets the lanes' addresses") {
   CHECK(r.one("s_load_dwordx2").access.space == ObservedAccess::Space::scalar);
   CHECK(r.one("s_load_dwordx2").access.bytes == 8);
   CHECK_FALSE(r.one("v_mov_b32").has_access);
+}
+
+TEST_CASE("an observer that does not look at LDS sees all else as it is, and no access there") {
+  const Recorder all = record();
+  for (const bool results : {true, false}) {
+    Recorder r;
+    r.lds = false, r.results = results;
+    EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::none(), .observer = &r});
+    const DevicePointer out = device.allocate(4096);
+    run(device, kernel(body, isa::Arch::gfx942, {.lds = 8192}), {.grid = {3}, .block = {128}},
+        Arguments().pointer(out).bytes());
+    REQUIRE(r.all.size() == all.all.size());
+    for (std::size_t i = 0; i < r.all.size(); ++i) {
+      const Seen &seen = r.all[i], &known = all.all[i];
+      const bool in_lds = known.has_access && known.access.space == ObservedAccess::Space::lds;
+      CHECK((seen.index == known.index && seen.workgroup == known.workgroup && seen.next == known.next));
+      CHECK(seen.has_access == (known.has_access && (!in_lds || seen.workgroup == 1)));
+      if (!seen.has_access) continue;
+      CHECK(seen.access.mask == known.access.mask);
+      const std::uint64_t base = seen.access.space == ObservedAccess::Space::global ? out : 0;
+      if (seen.access.space != ObservedAccess::Space::scalar)
+        for (unsigned l = 0; l < 64; ++l)
+          if ((seen.access.mask >> l & 1) != 0)
+            REQUIRE(seen.access.address[l] - base == known.access.address[l]);
+    }
+  }
 }
 
 TEST_CASE("a load may write over its own addresses: the observer sees those that it had, and what is loaded "

@@ -40,7 +40,7 @@ struct ExecutedInstruction {
   std::uint32_t next = 0;                        ///< index of the one that follows in this wave
   std::uint64_t exec = 0;                        ///< lanes that were on
   const isa::Instruction* instruction = nullptr; ///< lives as long as the loaded module
-  const ObservedAccess* access = nullptr;        ///< of memory instructions
+  const ObservedAccess* access = nullptr;        ///< of memory instructions; of LDS: needs_lds
 };
 
 class LaunchObserver {
@@ -59,6 +59,11 @@ public:
   /// Whether instructions are executed on which neither an address nor the way through the code depends. Without it registers and
   /// memory hold other values where nothing that is executed looks at them; what is seen is the same.
   [[nodiscard]] virtual bool needs_results() const { return true; }
+  /// Whether it looks at what a workgroup, which is executed, accesses in LDS. Without it `access` of such instructions is null.
+  [[nodiscard]] virtual bool needs_lds(std::uint64_t workgroup) {
+    static_cast<void>(workgroup);
+    return true;
+  }
   virtual void executed(const ExecutedInstruction& e) = 0;
 };
 

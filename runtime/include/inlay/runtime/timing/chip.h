@@ -93,6 +93,7 @@ public:
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
   [[nodiscard]] bool needs_results() const override { return false; }
+  [[nodiscard]] bool needs_lds(std::uint64_t) override { return false; }
   void executed(const ExecutedInstruction& e) override;
   /// Requires: the launch is over. A launch without loads shares nothing: 1, 1.
   [[nodiscard]] Sharing result();

@@ -1,5 +1,6 @@
 // What registers hold: maps, folds, conversions, operands of matrix products.
 #include "emitter.h"
+#include "integer_sums.h"
 
 namespace inlay::codegen {
 
@@ -103,6 +104,7 @@ Value Emitter::map(const Inst& i) {
   if (renames(i, code_.registers)) return k.pack(elements(i.uses));
   const int n = i.def.count;
   const Element to = reg_element(i.def);
+  if (to == Element::i32 && adds_operands(i.map)) return integer_sum(i);
   if (const Element from = reg_element(i.uses[0]); chooses(i, from))
     return widened(chosen(i, i.map, k.pack(elements(i.uses))), to);
   const bool by_addition = rounds_by_addition(i, code_.registers, p_.target(), shares_scales(i.op));
@@ -138,6 +140,24 @@ Value Emitter::map(const Inst& i) {
     parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
   }
   return k.pack(parts);
+}
+
+// An operand that stands in the sum twice is added twice.
+Value Emitter::integer_sum(const Inst& i) {
+  const auto n = static_cast<std::size_t>(i.def.count);
+  const auto sum = [&](auto&& self, Expr e) -> Value {
+    const ExprNode& node = e.node();
+    if (node.fn == Fn::parameter)
+      return gathered(std::span(i.uses).subspan(static_cast<std::size_t>(node.tensor) * n, n),
+                      [](Value word) { return word; });
+    return joined(
+        node,
+        [&](std::size_t a) {
+          return self(self, Expr{e.arena, node.args[a]});
+        },
+        [&](Value a, Value b) { return k.add(a, b); });
+  };
+  return sum(sum, i.map);
 }
 
 // Whether a map leaves elements of 8 or 16 bits as they are, or makes them 0, in a type that has all of them: codes are enough.

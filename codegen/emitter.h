@@ -172,6 +172,7 @@ private:
   Value chosen(const Inst& i, Expr e, Value v);
 
   static bool takes_words(Expr map);
+  Value integer_sum(const Inst& i);
 
   bool shares_scales(int op);
 

@@ -2,6 +2,7 @@
 
 #include "thread_value.h"
 
+#include "integer_sums.h"
 #include "lane_exchange.h"
 #include "lds_place.h"
 #include "words.h"
@@ -962,7 +963,8 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
   std::vector<Element> from;
   for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
-  if (first && std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; })) return;
+  const bool alike = std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; });
+  if (alike && (first || (to == Element::i32 && adds_operands(m.map)))) return;
   const bool integer = to == Element::i32 && m.map.node().fn == Fn::to_number;
   check_elements("map", target, from, integer ? Element::f32 : to, where);
 }

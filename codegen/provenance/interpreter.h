@@ -414,6 +414,11 @@ private:
   // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
   void find_blocks();
   static double constant_or_anything(const Term& t);
+  // A sum in registers of i32 is the number itself: no element, nor all of a sum under way, passes 2^31 - 1.
+  void whole_numbers(const Term& t, Expr map);
+  // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
+  // `within`: the outputs whose specifications it stands in.
+  double most_of(Expr e, std::set<int> within);
   // Maps of a loop that add to what it carries, x0 + f, where f is no fold: sums lane by lane.
   bool find_lane_sums(const CodeRegion& r);
   // What such a map leaves: elements that follow one another from trip to trip are a sum over an index, of which each work-item has

@@ -1,5 +1,9 @@
 // Rule of maps: pointwise, joining, and linear in a sum under way.
+#include "../integer_sums.h"
 #include "interpreter.h"
+
+#include <climits>
+#include <cmath>
 
 namespace inlay::codegen::provenance {
 
@@ -88,6 +92,8 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   if (lane_sums_.contains(i.op)) {
     if (auto sum = lane_sum(map, terms, columns)) {
       sum->columns = columns;
+      if (code_.registers[static_cast<std::size_t>(i.def.id)].element == Element::i32 && adds_operands(i.map))
+        whole_numbers(*sum, i.map);
       tidy(*sum);
       s.regs[key(i.def)] = {std::move(*sum), false};
       return;
@@ -126,8 +132,81 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const Element held = code_.registers[static_cast<std::size_t>(i.def.id)].element;
   for (Fact& f : out.facts)
     if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
+  if (held == Element::i32 && adds_operands(i.map)) whole_numbers(out, i.map);
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
+}
+
+void Interpreter::whole_numbers(const Term& t, Expr map) {
+  const std::string claim = "a sum of whole numbers stays inside of i32";
+  double most = most_of(t.expr, {});
+  if (t.partial) {
+    const auto elements = interval(t.limit).upper;
+    most = elements ? most * static_cast<double>(elements->value()) : INFINITY;
+  }
+  if (most > INT32_MAX)
+    refute(claim, to_string(map, name_of_tensor()) + " of " + describe(t),
+           (std::isinf(most) ? "nothing says how large it may be"
+                             : "it may be " + std::to_string(static_cast<std::int64_t>(most))) +
+               "\n  hint   sizes with a smaller `most`, or integer(a) + integer(b), which is modulo 2^32");
+  prove(
+      claim, [&] { return std::to_string(static_cast<std::int64_t>(most)) + " at most"; }, "provenance");
+}
+
+double Interpreter::most_of(Expr e, std::set<int> within) {
+  const ExprNode n = e.node();
+  const auto arg = [&](std::size_t k) { return most_of({e.arena, n.args[k]}, within); };
+  const auto largest = [](Interval i) {
+    return i.lower && i.upper ? std::max(std::abs(static_cast<double>(i.lower->value())),
+                                         std::abs(static_cast<double>(i.upper->value())))
+                              : INFINITY;
+  };
+  switch (n.fn) {
+  case Fn::constant: return std::abs(n.value);
+  case Fn::number: return largest(interval(n.sym));
+  case Fn::load: {
+    const Tensor& of = p_.tensor(n.tensor);
+    if (of.element == Element::i8) return 128;
+    const Program::Specification* spec = of.element == Element::i32 ? p_.specification(of) : nullptr;
+    return spec != nullptr && !of.in_place && within.insert(of.id).second ? most_of(spec->value, within)
+                                                                          : INFINITY;
+  }
+  case Fn::add:
+  case Fn::sub:
+  case Fn::mul: {
+    double out = n.fn == Fn::mul ? 1 : 0;
+    for (std::size_t k = 0; k < n.args.size(); ++k)
+      if (const double one = arg(k); n.fn == Fn::mul)
+        out = out == 0 || one == 0 ? 0 : out * one;
+      else
+        out += one;
+    return out;
+  }
+  case Fn::max:
+  case Fn::min: {
+    double out = 0;
+    for (std::size_t k = 0; k < n.args.size(); ++k) out = std::max(out, arg(k));
+    return out;
+  }
+  case Fn::inside: return std::max(arg(0), std::abs(n.value));
+  case Fn::to_number: { // of an integer: a word of a small number is that number
+    const ExprNode& word = x_.node(n.args[0]);
+    const double any = -static_cast<double>(INT32_MIN);
+    return word.fn == Fn::word ? std::min(any, most_of({e.arena, word.args[0]}, within)) : any;
+  }
+  case Fn::fold: {
+    if (n.monoid != Monoid::sum) return INFINITY;
+    const auto at_most = [](Sym count) {
+      const auto upper = interval(count).upper;
+      return upper ? std::max(0.0, static_cast<double>(upper->value())) : INFINITY;
+    };
+    double elements = n.index.size() == 1 ? at_most(n.index[0]) : 0;
+    for (std::size_t k = 1; k + 1 < n.index.size(); k += 2) elements += at_most(n.index[k + 1] - n.index[k]);
+    const double one = arg(0);
+    return elements == 0 || one == 0 ? 0 : elements * one;
+  }
+  default: return INFINITY;
+  }
 }
 
 std::function<std::string(int)> Interpreter::name_of_tensor() const {

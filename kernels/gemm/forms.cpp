@@ -275,9 +275,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           for (const auto& [name, value] : fixed)
             if (one.contains(name)) one[name] = value;
           all.push_back(one);
-          // Parts of K where the tiles leave units without work. Integers are added by atomics alone, and are left whole.
+          // Parts of K where the tiles leave units without work.
           if (fixed.contains("split") || fixed.contains("split-k-fixup") ||
-              fixed.contains("stream-k-workgroups") || s.in == Element::i8 || n % 4 != 0)
+              fixed.contains("stream-k-workgroups") || n % 4 != 0)
             continue;
           int rows = 0, columns = 0, of_k = 0;
           if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;

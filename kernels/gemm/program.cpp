@@ -63,7 +63,11 @@ std::int64_t longest_k(const GemmSpec& s) {
   if (s.padded.a || s.padded.b) row = half_of(row);
   if (s.gather) row = std::min(row, std::int64_t{most_parts} * s.split);
   if (s.stored != GemmSpec::Stored::nt) row = std::min(row, s.k_most);
-  return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
+  if (s.in != Element::i8) return row;
+  constexpr std::int64_t inside = (std::int64_t{1} << 17) - 64;
+  const std::int64_t together =
+      std::int64_t{s.split} * s.at_once; // whole rounds of parts, which are summed in i32, too
+  return std::min(row, s.gather ? inside / together * together : inside);
 }
 
 /// fp4, with scales of 32 k as the MX formats have them.
@@ -331,11 +335,13 @@ void check(const GemmSpec& s, const Target& target) {
                              : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
-  if (s.gather && (s.split == 0 || whole))
-    refuse("split-k-fixup", "yes", s.split == 0 ? "with split" : "no: sums of i8 are exact in any order");
+  if (s.gather && s.split == 0) refuse("split-k-fixup", "yes", "with split");
   if (s.at_once < 1 || s.at_once > 8 || (s.at_once > 1 && !s.gather))
     refuse("split-k-at-once", std::to_string(s.at_once),
            s.gather ? "1 to 8" : "1, or with split-k-fixup yes");
+  if (whole && s.gather && longest_k(s) == 0)
+    refuse("split", std::to_string(s.split),
+           "parts of which those that are summed together fit i32: 131008 altogether");
   if (s.split > 0 && s.workers > 0)
     refuse("split", std::to_string(s.split),
            "without stream-k-workgroups, which cuts K where a workgroup's share of all ends");
@@ -493,7 +499,7 @@ Program gemm_program(const GemmSpec& s) {
   const auto length = [&](Sym part) { return min(K - Sym(s.split) * part, Sym(s.split)); };
   std::optional<Tensor> P;
   if (s.gather) {
-    P = k.output("parts", Element::f32, {M, N, parts}, side_by_side(M, N, parts));
+    P = k.output("parts", mma.mma().c_element, {M, N, parts}, side_by_side(M, N, parts));
     k.computes(*P, [&](const auto& c) {
       const Sym begin = Sym(s.split) * c[2];
       return k.sum(K, begin, begin + length(c[2]), [&](Sym i) { return product_of(c[0], c[1], i); });
@@ -670,8 +676,15 @@ Program gemm_program(const GemmSpec& s) {
   k.store(acc, tile_of_parts(1, part), 4);
   const Sym number = k.ticket("arrived", part);
   k.if_less(parts - Sym(2), number, [&] { // the last one
-    const Fragment sum = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
+    const Fragment sum = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
     k.loop(parts, s.at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
+      if (s.in == Element::i8) { // a fold would be one of f32
+        std::vector<Fragment> some;
+        for (int e = 0; e < s.at_once; ++e)
+          some.push_back(k.load(tile_of_parts(1, Sym(s.at_once) * t + Sym(e)), mma.c(), 4));
+        for (const Fragment& one : some) k.update(sum, {one}, [](const auto& x) { return x[0] + x[1]; });
+        return;
+      }
       const Fragment some = k.load(tile_of_parts(s.at_once, t), results_of_parts(mma.c(), s.at_once), 4);
       k.update(sum, {k.fold(codegen::Monoid::sum, some, 2)}, [](const auto& x) { return x[0] + x[1]; });
     });

@@ -1,6 +1,7 @@
 // Integers modulo 2^32 in maps: as published, against the specification on the emulator, and what is refused.
 #include "specified.h"
 
+#include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/philox.h>
 
 #include <array>
@@ -142,6 +143,69 @@ TEST_CASE("integers: every function on the emulator is that of C++") {
       for (std::size_t e = 0; e < a.size(); ++e) {
         INFO(arch << ", case " << n << ", element " << e);
         REQUIRE(got[e] == cases[n].expected(a[e], b[e], c[e]));
+      }
+    }
+}
+
+TEST_CASE("integers: i32 operands that are added are integers, where no sum passes i32") {
+  const auto sum_of = [](Element input, const std::function<Expr(const std::vector<Expr>&)>& add) {
+    Program k("sum", Target::named("gfx942"), 64);
+    const Sym N = k.size("n", {.most = 1 << 20, .multiple = 4});
+    const Tensor Y = k.output("y", Element::i32, {N}), A = k.input("a", input, {N}),
+                 B = k.input("b", input, {N});
+    k.computes(Y, [&](const auto& c) {
+      return to_number(integer(k(A, {c[0]}))) + to_number(integer(k(B, {c[0]})));
+    });
+    const Sym part = k.workgroups(0, N, 256);
+    const Layout tv = line_tv(256, 4, 64);
+    std::vector<Fragment> whole;
+    for (const Tensor& x : {A, B})
+      whole.push_back(k.map(
+          {k.load(k.tile(x, {256}, {part}), tv, 4)}, [](const auto& v) { return integer(v[0]); },
+          Element::i32));
+    k.store(k.map(whole, add, Element::i32), k.tile(Y, {256}, {part}), 4);
+    return k;
+  };
+  const auto added = [](const auto& v) { return v[0] + v[1]; };
+  kernels::Bytes a(256), b(256);
+  for (int i = 0; i < 256; ++i)
+    a[static_cast<std::size_t>(i)] = static_cast<std::byte>(i),
+    b[static_cast<std::size_t>(i)] = static_cast<std::byte>(7 * i + 1);
+  const kernels::Artifact artifact = kernels::build(sum_of(Element::i8, added));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const Words got = words_of(kernels::run(*device, artifact, {kernels::Bytes(1024), a, b}, {256})[0]);
+  for (std::size_t i = 0; i < 256; ++i)
+    REQUIRE(static_cast<std::int32_t>(got[i]) ==
+            static_cast<std::int8_t>(a[i]) + static_cast<std::int8_t>(b[i]));
+  // Of numbers that may be any there is a sum that passes 2^31 - 1.
+  CHECK_THAT(specified::refuted(sum_of(Element::i32, added)),
+             Contains("a sum of whole numbers stays inside of i32") && Contains("it may be 4294967296"));
+  CHECK_THAT(specified::refuted(sum_of(Element::i8, [](const auto& v) { return v[0] + v[1] + v[1]; })),
+             Contains("y") && !Contains("inside of i32"));
+}
+
+TEST_CASE("integers: parts of a product of i8 are added in i32, where f32 would round") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const int at_once : {1, 2}) {
+      kernels::GemmSpec s;
+      s.arch = arch;
+      s.in = Element::i8, s.out = Element::i32;
+      s.tile_m = 32, s.tile_n = 64, s.tile_k = 64;
+      s.split = 2048, s.gather = true, s.at_once = at_once;
+      const kernels::Artifact artifact = kernels::build_gemm(s);
+      constexpr std::int64_t m = 3, n = 68, depth = 8192 - 64;
+      kernels::Bytes a(m * depth, std::byte{127}), b(n * depth, std::byte{127});
+      for (std::int64_t j = 0; j < n; ++j)
+        b[static_cast<std::size_t>(j * depth + 97 * j)] = static_cast<std::byte>(126 - j);
+      const std::vector<kernels::Bytes> buffers = {kernels::Bytes(4 * m * n), a, b,
+                                                   kernels::Bytes(4 * 4 * m * n), kernels::Bytes(4 * 4)};
+      const auto device = kernels::open_device("emulator", arch);
+      dynamic_cast<runtime::EmulatorDevice&>(*device).options().checks = runtime::Checks::all();
+      const Words got = words_of(kernels::run(*device, artifact, buffers, {m, n, depth})[0]);
+      for (std::int64_t i = 0; i < m * n; ++i) {
+        const std::int64_t wanted = 127 * (127 * (depth - 1) + 126 - i % n);
+        REQUIRE(wanted > (1 << 24));
+        REQUIRE(static_cast<std::int32_t>(got[static_cast<std::size_t>(i)]) == wanted);
       }
     }
 }

@@ -89,9 +89,9 @@ struct GemmSpec {
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;
-  /// With `split`: parts are stored, in f32 in a buffer of the launch, and the workgroup that comes last sums them in their order
-  /// and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple of 4 then, and K is at most 64
-  /// parts.
+  /// With `split`: parts are stored, in f32 (of i8 in i32) in a buffer of the launch, and the workgroup that comes last
+  /// sums them in their order and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple
+  /// of 4 then, and K is at most 64 parts.
   bool gather = false;
   int at_once = 1; ///< with `gather`: so many parts are loaded and summed together, 1 to 8
   /// That many workgroups share out the trips of all tiles evenly (stream-K: as many as the device runs at a time), and add what

@@ -11,6 +11,7 @@
   kernel(block_scale_gemm) \
   kernel(weight_only_gemm) \
   kernel(batched_gemm) \
+  kernel(grouped_gemm) \
   kernel(dual_gemm) \
   kernel(gemv) \
   group("Mixture of experts") \

@@ -14,19 +14,21 @@ struct TransposedTile {
   Layout loaded, written; ///< (work-item, value) -> (row, column): as loads give it, and as it is stored
   Swizzle swizzle;        ///< of LDS, [columns, rows]
 };
-/// The largest piece of at most `most`, halved as often as needed, under which the writes and `read` meet no bank twice; none where
-/// there is none.
+/// The largest piece of at most `most`, halved as often as needed, that the work-items share out and under which the writes and `read` meet
+/// no bank twice; none where there is none.
 [[nodiscard]] inline std::optional<TransposedTile> transposed_tile(const Target& target,
                                                                    codegen::Element type, int rows,
                                                                    int columns, int threads, int most,
-                                                                   const Layout& read) {
-  for (int piece = most; piece >= 1; piece /= 2) {
-    const Layout loaded = codegen::columns_tv(rows, columns, 8, threads, piece),
-                 written = piece > 1 ? codegen::values_exchanged(loaded) : loaded;
-    if (const auto swizzle = find_swizzle(target, type, columns, rows,
-                                          {{read, 8, true}, {codegen::transposed(written), piece, false}}))
-      return TransposedTile{piece, loaded, written, *swizzle};
-  }
+                                                                   const Layout& read, int read_at_once = 8) {
+  for (int piece = most; piece >= 1; piece /= 2) try {
+      const Layout loaded = codegen::columns_tv(rows, columns, 8, threads, piece),
+                   written = piece > 1 ? codegen::values_exchanged(loaded) : loaded;
+      if (const auto swizzle =
+              find_swizzle(target, type, columns, rows,
+                           {{read, read_at_once, true}, {codegen::transposed(written), piece, false}}))
+        return TransposedTile{piece, loaded, written, *swizzle};
+    } catch (const codegen::CodegenError&) { // they do not divide it
+    }
   return std::nullopt;
 }
 

@@ -17,13 +17,6 @@ using codegen::inside, codegen::rows_tv, codegen::without_axis;
 
 constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
-// cap tanh(x / cap).
-Expr capped(const PagedDecode& s, Expr x) {
-  if (s.soft_cap == 0) return x;
-  return x.arena->constant(s.soft_cap) -
-         x.arena->constant(2 * s.soft_cap) / (exp(x * (2 / s.soft_cap)) + x.arena->constant(1));
-}
-
 } // namespace
 
 // [paged]
@@ -77,7 +70,7 @@ Program paged_decode_program(const PagedDecode& s) {
     const auto score = [&, within, at, c](Sym i) {
       Expr all = k.sum(D, [&](Sym d) { return k(Q, {c[0], c[1], c[3], d}) * at(keys, i, d); });
       if (scales) all = all * k(*scales, {0, 0});
-      return within(i, capped(s, all * scale), unseen);
+      return within(i, capped(all * scale, s.soft_cap), unseen);
     };
     const Expr most = over(Monoid::max, score);
     const auto p = [score, most](Sym i) { return exp(score(i) - most); };
@@ -149,8 +142,8 @@ Program paged_decode_program(const PagedDecode& s) {
              const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
              k.mma(scores, q, of_keys, qk);
              const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
-               return seen(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
-                           unseen);
+               return seen(columns * t + k.position(1),
+                           capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), unseen);
              });
              const auto [most, p] = online_softmax(k, x, m, l, o);
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);

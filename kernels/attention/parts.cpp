@@ -1,6 +1,8 @@
 // Parts of a softmax: the rule by which they are put together, and the loop that does it.
 #include "parts.h"
 
+#include "../places.h"
+
 #include <inlay/codegen/mma_tiling.h>
 
 #include <cmath>
@@ -33,15 +35,16 @@ Layout with_parts(const Layout& tv, int parts) {
 } // namespace
 
 SymLayout by_rows(const std::vector<Sym>& shape) {
-  std::vector<Sym> distance(shape.size(), Sym(1));
+  std::vector<std::pair<Sym, Sym>> axes;
+  for (const Sym& extent : shape) axes.emplace_back(extent, Sym(1));
   for (std::size_t axis = shape.size() - 1; axis-- > 0;)
-    distance[axis] = shape[axis + 1] * distance[axis + 1];
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    b.leaf(BasicMode<Sym>{shape[axis], BasicStride<Sym>(distance[axis])});
-  b.close(at, shape.size());
-  return SymLayout(std::move(b).finish());
+    axes[axis].second = axes[axis + 1].first * axes[axis + 1].second;
+  return by_strides(axes);
+}
+
+Expr capped(Expr x, double cap) {
+  if (cap == 0) return x;
+  return x.arena->constant(cap) - x.arena->constant(2 * cap) / (exp(x * (2 / cap)) + x.arena->constant(1));
 }
 
 SoftmaxParts::Said SoftmaxParts::together(Program& k, const std::vector<Sym>& c, Sym length) const {

@@ -28,6 +28,9 @@ struct SoftmaxParts {
                               const Layout& tv, Sym length) const;
 };
 
+/// cap tanh(x / cap); x where the cap is 0.
+[[nodiscard]] Expr capped(Expr x, double cap);
+
 /// One tile of a softmax that is summed tile by tile: of scores x, with m the greatest so far, l and o the sums so far,
 ///
 ///     most = max(m, max x),   weights = exp(x - most),   l = l exp(m - most) + sum weights,   o = o exp(m - most)

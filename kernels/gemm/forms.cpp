@@ -251,8 +251,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
       (codegen::bits(s.out) == 16 || s.adds_c() || s.residual) && n % 8 == 0 ? "8" : "1";
   for (const std::string& tile : values("tile", tiles))
     for (const std::string& waves :
-         values("waves", s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}
-                                         : std::vector<std::string>{"2x2", "1x4", "2x4"}))
+         values("waves", s.amax            ? std::vector<std::string>{"4x1", "2x1", "1x1"}
+                         : s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}
+                                           : std::vector<std::string>{"2x2", "1x4", "2x4"}))
       for (const std::string& transfer :
            values("direct-to-lds", s.stored == GemmSpec::Stored::nt ? std::vector<std::string>{"yes", "no"}
                                                                     : std::vector<std::string>{"no"}))

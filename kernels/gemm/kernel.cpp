@@ -42,6 +42,13 @@ Read tile() {
           }};
 }
 
+Read waves(bool pre) {
+  const Read sizes = Read::product("2x2", &Asked::waves_m, &Asked::waves_n);
+  return {sizes.range, [=](Asked& asked, const std::string& text) {
+            return sizes.put(asked, !text.empty() ? text : asked.amax ? "4x1" : pre ? "1x4" : "2x2");
+          }};
+}
+
 Artifact build_asked(const std::string& name, const GemmSpec& spec, Same same, const BuildOptions& how) {
   if (same == Same::any) return build_gemm(spec, how);
   const int of_k = 1024 / codegen::bits(spec.in); // elements of 128 bytes
@@ -132,7 +139,7 @@ Face<Asked> face(bool pre) {
                                       {"tn", GemmSpec::Stored::tn},
                                       {"tt", GemmSpec::Stored::tt}}),
         "nt", "A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t), row-major", "",
-        "f16 and bf16; rows along m or n are a multiple of 8 long, and below 2 GiB altogether"},
+        "not fp4; rows along m or n are a multiple of 16 bytes long, and below 2 GiB altogether"},
        {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
         "with scales, i8 gives f32, f16 or bf16"},
        {"bias", Read::yes(&Asked::bias), "no", "plus bias[n], f32"},
@@ -151,6 +158,10 @@ Face<Asked> face(bool pre) {
        {"residual", Read::yes(&Asked::residual), "no",
         "plus residual[m,n] after the activation, of the type of the result", "",
         "before it, or without one, that is --beta yes"},
+       {"amax", Read::yes(&Asked::amax), "no",
+        "a result more: the greatest magnitude of each row in each tile", "",
+        "f32 [m, ceil(n / tile's n)], of the result before it is rounded; the maximum of that is what an fp8 "
+        "result is scaled by"},
        {"pad-a", pad(&GemmSpec::Padded::a, &GemmPads::a), "no",
         "elements between rows of A, a size of the launch: lda is k and these", "", "a multiple of 16 bytes"},
        {"pad-b", pad(&GemmSpec::Padded::b, &GemmPads::b), "no",
@@ -161,13 +172,14 @@ Face<Asked> face(bool pre) {
         "elements between rows of the result, a size of the launch: ldd is n and these", "",
         "a multiple of n-multiple; what lies there stays"},
        {"out",
-        Read::parsed(&Asked::out, "f32, f16, bf16, i32",
+        Read::parsed(&Asked::out, "f32, f16, bf16, fp8, bf8, i32",
                      [](const Asked& asked, const std::string& text) {
-                       return text.empty() ? usual_result(asked) : codegen::parse_element(text);
+                       return text.empty() ? usual_result(asked)
+                                           : codegen::parse_element(text, codegen::Target::named(asked.arch));
                      }),
         "", "element type of C", "",
         "f32 or that of A and B (default); of fp8, bf8, fp4, and of i8 with scales: f32, f16, bf16 "
-        "(default); of i8: i32"},
+        "(default); of i8: i32; fp8 and bf8 where nothing is added by atomics"},
        {"m", Read::number(&Asked::m, 1, most), "256", "rows of A and C"},
        {"n", Read::number(&Asked::n, 1, most), "256",
         pre ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
@@ -176,8 +188,8 @@ Face<Asked> face(bool pre) {
             : "columns of A and B, a multiple of 8 (8-bit: 16; fp4: 256)"},
        {"tile", tile(), "auto", "tile of C and of K that a workgroup works on", "",
         "where sizes are not known 128x128x64, of fp4 128x128x256"},
-       {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto", "waves along M and N",
-        pre ? "1x4" : "2x2"},
+       {"waves", waves(pre), "auto", "waves along M and N", "",
+        "where sizes are not known 2x2, with a preshuffled B 1x4, with amax 4x1"},
        {"mfma", Read::number(&Asked::mfma, 16, 32), "auto", "rows of the matrix instruction, 16 or 32", "16"},
        direct_to_lds_option<Asked>(&Asked::transfer),
        {"direct-to-vgpr",

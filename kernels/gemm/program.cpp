@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -127,6 +128,7 @@ codegen::Expr finished(const GemmSpec& s, Program& k, const std::vector<codegen:
 /// Of a preshuffled B, whose rows are 16 bytes beside one another, a load then takes half lines, twice as many: only where a wave
 /// has many results and the products of a tile leave the address unit that time (docs/measurements/codegen.md).
 std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
+  if (s.amax) return {};       // the mask of its maximum counts columns as they are
   if (is_mx(s)) return {};     // the order of its scales keeps rows where they are
   if (s.turned_b()) return {}; // loads of 8 columns at once, too
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
@@ -185,30 +187,20 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
 /// scales of other columns are exchanged with them; and not of a number of elements that is no power of two, which would go through LDS (codegen/lane_exchange.cpp), and
 /// there the stages are.
 bool exchanges_columns(const GemmSpec& s, const Target& target, const MmaTiling& mma) {
-  return target.swaps_lanes && std::has_single_bit(static_cast<unsigned>(s.tile_m * s.tile_n)) &&
+  return target.swaps_lanes && !s.amax && std::has_single_bit(static_cast<unsigned>(s.tile_m * s.tile_n)) &&
          !s.weighted() && bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 &&
          (is_mx(s) || s.waves_n == 1) && !s.adds();
 }
 
 /// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
 SymLayout side_by_side(Sym m, Sym n, Sym parts) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(n * parts)}), b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{parts, BasicStride<Sym>(n)});
-  b.close(all, 3);
-  return SymLayout(std::move(b).finish());
+  return by_strides({{m, n * parts}, {n, Sym(1)}, {parts, n}});
 }
 
 /// (rows, columns) whose rows are so many elements apart: (rows,columns):(columns+pad,1). Nothing of a pad that there is not.
 std::optional<SymLayout> apart(Sym rows, Sym columns, const std::optional<Sym>& pad) {
   if (!pad) return {};
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(columns + *pad)});
-  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(Sym(1))});
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
+  return by_strides({{rows, columns + *pad}, {columns, Sym(1)}});
 }
 
 /// The results of a lane in so many parts of K, one after the other.
@@ -262,10 +254,8 @@ bool whole_lines(const GemmSpec& s, const Target& target) {
 /// that the work-items share out.
 TransposedTile turned_tile(const GemmSpec& s, const Target& target, int rows, const Layout& read) {
   const int threads = 64 * s.waves_m * s.waves_n;
-  for (const int most : {8, 4, 2, 1}) try {
-      if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, most, read)) return *tile;
-    } catch (const codegen::CodegenError&) { // they do not divide it
-    }
+  if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, 8, read, vector_of(s.in)))
+    return *tile;
   refuse("tile", fmt::format("{} x {}", rows, s.tile_k),
          "64, 128 or 256 rows: no place in LDS without conflicts");
 }
@@ -292,6 +282,13 @@ void check(const GemmSpec& s, const Target& target) {
                        codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
   if (is_mx(s) && s.scales)
     refuse("scales", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
+  if (s.amax && (s.split > 0 || s.workers > 0 || is_mx(s)))
+    refuse("amax", "yes",
+           is_mx(s) ? "without e2m1, whose scales order its columns"
+                    : "split 0, without stream-k-workgroups: it is no part of a sum");
+  if (s.amax && s.waves_n > 1)
+    refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n),
+           "with amax along M only, 4 x 1: a wave has all columns of its rows");
   if (s.adds_c() && s.adds())
     refuse("beta", s.added == GemmSpec::Added::in_place ? "in-place" : "yes",
            s.workers > 0 ? "without stream-k-workgroups: beta C would be added once a share"
@@ -306,8 +303,7 @@ void check(const GemmSpec& s, const Target& target) {
     const std::string name = s.stored == GemmSpec::Stored::nn   ? "nn"
                              : s.stored == GemmSpec::Stored::tn ? "tn"
                                                                 : "tt";
-    if (bits(s.in) != 16)
-      refuse("layout", name, "nt (A as [M,K], B as [N,K]) of other types than f16 and bf16");
+    if (bits(s.in) < 8) refuse("layout", name, "nt (A as [M,K], B as [N,K]) of elements of 4 bits");
     if (s.preshuffled_b) refuse("layout", name, "nt: a preshuffled B has an order of its own");
     const std::string why = ": an operand is transposed on its way to LDS, through registers";
     if (s.transfer) refuse("direct-to-lds", "yes", "no" + why);
@@ -323,16 +319,18 @@ void check(const GemmSpec& s, const Target& target) {
   }
   if (is_mx(s) && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
-  if (whole && !s.weighted() ? s.out != Element::i32
-                             : s.out != Element::f32 && s.out != s.in &&
-                                   !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
+  if (whole && !s.weighted()
+          ? s.out != Element::i32
+          : s.out != Element::f32 && s.out != s.in && (s.adds() || !multiplies(target, s.out)) &&
+                !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
     refuse("out", to_string(s.out),
            whole && !s.weighted()
                ? std::string(
                      "i32: sums of products of i8 are exact; with what changes them (scales, bias, alpha, "
                      "beta, activation, ..) f32, f16 or bf16")
-           : narrow || whole ? std::string("f32, f16 or bf16")
-                             : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
+           : narrow || whole ? "f32, f16, bf16, " + codegen::float8_names(target)
+                             : fmt::format("f32, the type of A and B, {}, or {}", to_string(s.in),
+                                           codegen::float8_names(target)));
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
   if (s.gather && s.split == 0) refuse("split-k-fixup", "yes", "with split");
@@ -354,7 +352,8 @@ void check(const GemmSpec& s, const Target& target) {
            (s.workers > 0 ? "0: " : "with split-k-fixup yes: ") + what +
                (s.workers > 0 ? " once a share" : " once a part"));
   }
-  if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
+  if (s.out == s.in && (is_mx(s) || whole || (narrow && s.adds())))
+    refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
   if (s.waves_m < 1 || s.waves_n < 1 || waves > 16 || !std::has_single_bit(static_cast<unsigned>(waves)))
@@ -488,6 +487,8 @@ Program gemm_program(const GemmSpec& s) {
     added = in_place ? C : k.input("c", s.out, {M, N}, apart(M, N, pad_c));
   }
   if (s.residual) residual = k.input("residual", s.out, {M, N});
+  const auto amax =
+      s.amax ? std::optional(k.output("amax", Element::f32, {M, ceil_div(N, Sym(s.tile_n))})) : std::nullopt;
   const auto product_of = [&](Sym m, Sym n, Sym i) {
     const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row) {
       return mx ? k(of, {row, i}) * k(*scale, {row, floor_div(i, 32)}) : k(of, {row, i});
@@ -505,7 +506,7 @@ Program gemm_program(const GemmSpec& s) {
       return k.sum(K, begin, begin + length(c[2]), [&](Sym i) { return product_of(c[0], c[1], i); });
     });
   }
-  k.computes(C, [&](const auto& c) {
+  const auto value = [&](const std::vector<Sym>& c) {
     const auto sum = s.gather ? k.sum(parts,
                                       [&](Sym part) {
                                         return k(*P, {c[0], c[1], part});
@@ -519,7 +520,15 @@ Program gemm_program(const GemmSpec& s) {
     if (s.row_bias) of.push_back(k(*row_bias, {c[0], Sym(0)}));
     if (s.residual) of.push_back(k(*residual, {c[0], c[1]}));
     return finished(s, k, of);
-  });
+  };
+  k.computes(C, value);
+  const auto magnitude = [](codegen::Expr e) { return max(e, e * -1.0); };
+  if (amax)
+    k.computes(*amax, [&](const auto& c) {
+      const Sym n = k.symbols().symbol("_compared", {Int(0), std::nullopt});
+      const std::pair<Sym, Sym> tile[] = {{s.tile_n * c[1], s.tile_n * (c[1] + Sym(1))}};
+      return k.expressions().partial_fold(codegen::Monoid::max, n, N, tile, magnitude(value({c[0], n})));
+    });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
   k.order_tiles(s.order);
@@ -634,7 +643,7 @@ Program gemm_program(const GemmSpec& s) {
             s.padded.d && bits(s.out) == 16 ? std::gcd(multiple_n, widest) : widest);
   };
   const auto finish = [&](const Fragment& sum) {
-    if (!s.weighted() && !columns && !swaps) return put(sum);
+    if (!s.weighted() && !columns && !swaps && !amax) return put(sum);
     std::vector<Fragment> of = {sum};
     const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0),
                  all = results(s, mma, columns.has_value());
@@ -663,8 +672,14 @@ Program gemm_program(const GemmSpec& s) {
     if (s.bias) of.push_back(of_columns(*bias));
     if (s.row_bias) of.push_back(of_rows(*row_bias));
     if (s.residual) of.push_back(of_all(*residual));
-    put(k.map(
-        all, of, [&](const auto& x) { return finished(s, k, x); }, s.out));
+    const auto of_sum = [&](const auto& x) { return finished(s, k, x); };
+    if (!amax) return put(k.map(all, of, of_sum, s.out));
+    const Fragment exact = k.map(all, of, of_sum);
+    put(exact);
+    const Fragment sizes = k.map({exact}, [&](const auto& x) {
+      return inside(s.tile_n * bn + k.position(1), N, magnitude(x[0]), -INFINITY);
+    });
+    k.store(k.fold(codegen::Monoid::max, sizes, 1), k.tile(*amax, {s.tile_m, 1}, {bm, bn}), 1);
   };
   if (!s.gather) {
     finish(acc);

@@ -105,10 +105,11 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   const std::int64_t gap_of_d = gap(spec.padded.d, spec.out, pads.d);
   const auto stored = [&](const Bytes& matrix, bool turned, std::int64_t rows) {
     if (!turned) return matrix;
-    Bytes out(matrix.size()); // of 16 bits
+    Bytes out(matrix.size());
+    const std::int64_t each = bytes_of(spec.in);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < k; ++i)
-        std::copy_n(matrix.data() + 2 * (r * k + i), 2, out.data() + 2 * (i * rows + r));
+        std::copy_n(matrix.data() + each * (r * k + i), each, out.data() + each * (i * rows + r));
     return out;
   };
   problem.buffers = {
@@ -153,6 +154,9 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   if (spec.adds_c() && !in_place)
     problem.buffers.push_back({"C", spread(c, m, gap(spec.padded.c, spec.out, pads.c), between), false});
   if (spec.residual) problem.buffers.push_back({"residual", to_bytes(residual, spec.out), false});
+  const std::size_t amax_at = problem.buffers.size();
+  const std::int64_t tiles = (n + spec.tile_n - 1) / spec.tile_n;
+  if (spec.amax) problem.buffers.push_back({"amax", poison(static_cast<std::size_t>(4 * m * tiles)), true});
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
     problem.buffers.push_back(
@@ -188,13 +192,17 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   sa *= alpha;
   problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, row_bias, block_a, block_b, added,
                    residual, beta, operations, m, n, k, parts, sums, in = spec.in, out = spec.out, gap_of_d,
-                   between, activated, act](std::span<const Bytes> buffers) {
+                   between, activated, act, amax = spec.amax, amax_at, tiles,
+                   tile_n = spec.tile_n](std::span<const Bytes> buffers) {
     const Bytes of_d = dense(buffers[0], m, gap_of_d);
     Check stray;
     stray.message = "something was stored between the rows of the result";
     if (spread(of_d, m, gap_of_d, between) != buffers[0]) return stray;
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
-    const double subnormal = out == Element::f16 ? std::max(parts, 1.0) * std::ldexp(1, -25) : 0;
+    const double subnormal = out == Element::f16       ? std::max(parts, 1.0) * std::ldexp(1, -25)
+                             : codegen::bits(out) == 8 ? codegen::smallest_positive(out) / 2
+                                                       : 0;
+    Matrix most = Matrix::Zero(m, tiles), off = most; // of rows in tiles, and what it may be off by
     constexpr std::int64_t block = 512;
     Check check;
     check.ok = true;
@@ -230,6 +238,12 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
           y = defined(act, {y})[0];
         }
         reference += of_residual;
+        for (Eigen::Index r = 0; amax && r < rows; ++r)
+          for (Eigen::Index at = 0; at < columns; ++at) {
+            double &x = most(i + r, (j + at) / tile_n), &e = off(i + r, (j + at) / tile_n);
+            x = std::max(x, std::abs(reference(r, at)));
+            e = std::max(e, within(r, at) + std::ldexp(1, -24) * std::abs(reference(r, at)));
+          }
         const Matrix bound =
             (within + (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs()).array() +
             subnormal;
@@ -247,6 +261,9 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         check = both(check, part);
       }
     }
+    if (amax)
+      check = both(check, compare(from_bytes(buffers[amax_at], m, tiles, Element::f32), most, off,
+                                  "of amax: the greatest of its elements' bounds before they are rounded"));
     return check;
   };
   return problem;

@@ -2,6 +2,7 @@
 #include "../kernels.h"
 #include "../options.h"
 #include "../problem.h"
+#include "narrow.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/moe/spec.h>
@@ -21,20 +22,22 @@ using Read = Reads<Asked>;
 std::unique_ptr<Kernel> product(bool second) {
   std::vector<Option<Asked>> rows = {
       arch_option<Asked>(),
-      {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
+      {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8"), "bf16", "element type"},
+      scales_option<Asked>(&MoeSpec::scales, &MoeSpec::type),
       {"tokens", Read::number(&Asked::tokens, 1, 1 << 14), "100", "rows of X"},
-      {"k", Read::number(&Asked::k, 1, 1 << 20), "256", "columns of the model, a multiple of 8"},
+      {"k", Read::number(&Asked::k, 1, 1 << 20), "256",
+       "columns of the model, a multiple of 8; of 8 bits 16, of blocks 128"},
       {"inter", Read::number(&Asked::inter, 1, 1 << 20), "128",
        "columns between the two products, a multiple of 8"},
       {"experts", Read::number(&Asked::experts, 1, 1 << 12), "4", "experts"},
       {"tile-m", Read::number(&Asked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
   if (second)
-    rows.insert(rows.begin() + 2, {"out", Read::element(&Asked::out, "f32, f16, bf16"), "f32",
+    rows.insert(rows.begin() + 3, {"out", Read::element(&Asked::out, "f32, f16, bf16"), "f32",
                                    "type of the sums, which atomics add: f32, f16, bf16 where " +
                                        machine::with(&machine::Target::buffer_adds_bf16).names()});
   return kernel_of<Asked>(
-      {second ? "down projection, weighted by the routing, rows added up by token"
-              : "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16",
+      {second ? "down projection, weighted by the routing, rows added up by token; bf16, f16, fp8 or i8"
+              : "rows gathered by token, gate and up projection, SwiGLU; bf16, f16, fp8 or i8",
        {second ? "moe_stage2" : "moe_stage1", std::move(rows)},
        [=](const Asked& asked, const BuildOptions& how) {
          return build(second ? moe_stage2_program(asked) : moe_stage1_program(asked), how);
@@ -76,14 +79,76 @@ void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_
   w.set("experts_of_blocks", std::move(experts));
 }
 
+// Random elements, and scales that leave sums of a few units; i8 has whole numbers.
+void operands(Workload& w, const MoeSpec& s, std::uint64_t seed, const char* rows, const char* weights) {
+  const double size = s.type == Element::i8 ? 127 : 1;
+  w.random(rows, seed, size), w.random(weights, seed + 1, size);
+  if (s.scales == Scales::none) return;
+  w.random(std::string("s") + rows, seed + 4, 1 / size, true);
+  w.random(std::string("s") + weights, seed + 5, 1 / size, true);
+}
+
+// The product of a row and a channel, and of their magnitudes, by plain loops.
+struct Sums {
+  double value = 0, size = 0;
+};
+class Products {
+public:
+  Products(const Workload& w, const MoeSpec& s, const char* rows, const char* weights, std::int64_t k,
+           std::int64_t channels)
+      : a_(w.values(rows)), b_(w.values(weights)), k_(k), channels_(channels), by_(s.scales) {
+    if (by_ == Scales::none) return;
+    sa_ = &w.values(std::string("s") + rows), sb_ = &w.values(std::string("s") + weights);
+  }
+  // Matrix `number` of the weights.
+  [[nodiscard]] Sums of(std::int64_t row, std::int64_t number, std::int64_t channel) const {
+    const bool block = by_ == Scales::block;
+    const std::int64_t wide = block ? k_ / 128 : 1, high = block ? (channels_ + 127) / 128 : channels_,
+                       from = number * high + (block ? channel / 128 : channel);
+    Sums out;
+    for (std::int64_t i = 0; i < k_; ++i) {
+      double x = at(a_, row * k_ + i) * at(b_, (number * channels_ + channel) * k_ + i);
+      if (by_ != Scales::none) {
+        const std::int64_t b = block ? i / 128 : 0;
+        x *= at(*sa_, row * wide + b) * at(*sb_, from * wide + b);
+      }
+      out.value += x, out.size += std::abs(x);
+    }
+    return out;
+  }
+
+private:
+  static double at(const std::vector<double>& of, std::int64_t n) { return of[static_cast<std::size_t>(n)]; }
+  const std::vector<double>&a_, &b_, *sa_ = nullptr, *sb_ = nullptr;
+  std::int64_t k_, channels_;
+  Scales by_;
+};
+
+// The token and the expert of a position, where both are some.
+std::optional<std::pair<std::int64_t, std::int64_t>> place(const Workload& w, const MoeSpec& spec,
+                                                           const MoeSizes& sizes, std::int64_t p) {
+  if (p >= static_cast<std::int64_t>(w.values("rows_in_use")[0])) return {};
+  const auto number = [&](const char* of, std::int64_t n) {
+    return static_cast<std::int64_t>(w.values(of)[static_cast<std::size_t>(n)]);
+  };
+  const std::int64_t token = number("ids", p), expert = number("experts_of_blocks", p / spec.tile_m);
+  if (token < 0 || token >= sizes.tokens || expert < 0 || expert >= sizes.experts) return {};
+  return std::pair(token, expert);
+}
+
+const double unit = std::ldexp(1, -24);
+
 } // namespace
+
+std::string to_string(Scales scales) {
+  return scales == Scales::none ? "no" : scales == Scales::row ? "row" : "block";
+}
 
 Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
   const auto w = std::make_shared<Workload>(
       moe_stage1_program(spec),
       std::vector<std::int64_t>{sizes.tokens, sizes.k, sizes.inter, sizes.experts, sizes.rows});
-  w->random("x", seed);
-  w->random("w", seed + 1);
+  operands(*w, spec, seed, "x", "w");
   route(*w, spec, sizes, seed + 2);
 
   Problem problem = w->problem();
@@ -91,28 +156,23 @@ Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
       4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.k) * static_cast<double>(sizes.inter);
   problem.text = fmt::format("Y[{0},{2}] = silu(X Wgate) * (X Wup), {1} columns of X, {3} experts, {4}",
                              sizes.rows, sizes.k, sizes.inter, sizes.experts, codegen::to_string(spec.type));
-  problem.check = [w, k = static_cast<double>(sizes.k), inter = sizes.inter, type = spec.type,
-                   tile_m = spec.tile_m](std::span<const Bytes> buffers) {
-    const std::vector<double> reference = w->reference("y");
-    // silu has a slope of at most 1.1, and |silu(g)| <= |g|.
-    codegen::Program& p = w->program();
-    const std::vector<Sym>& c = p.specifications()[0].coordinate;
-    const auto projection = [&](int which) {
-      return w->reference("y", {"x", "w"}, p.sum(p.sizes()[1].symbol, [&](Sym i) {
-        return p(w->tensor("x"), {p.at(w->tensor("ids"), c[0]), i}) *
-               p(w->tensor("w"),
-                 {p.at(w->tensor("experts_of_blocks"), floor_div(c[0], Sym(tile_m))), which, c[1], i});
-      }));
-    };
-    const std::vector<double> gate = projection(0), up = projection(1);
-    std::vector<double> bound(reference.size());
-    const double error = 2 * k * std::ldexp(1, -24);
-    for (std::size_t i = 0; i < bound.size(); ++i) {
-      const double g = gate[i], u = up[i];
-      bound[i] = 2.2 * error * g * u + (unit_roundoff(type) + std::ldexp(16, -24)) * std::abs(reference[i]) +
-                 (type == Element::f16 ? std::ldexp(1, -25) : 0);
-    }
-    return compare(w->result("y", buffers), reference, bound, inter,
+  problem.check = [w, spec, sizes](std::span<const Bytes> buffers) {
+    const Products of(*w, spec, "x", "w", sizes.k, sizes.inter);
+    const Element out = spec.narrow_out();
+    const double error = 2 * static_cast<double>(sizes.k + (spec.narrow() ? 8 : 0)) * unit;
+    std::vector<double> value, bound;
+    for (std::int64_t p = 0; p < sizes.rows; ++p)
+      for (std::int64_t i = 0; i < sizes.inter; ++i) {
+        Sums gate, up;
+        if (const auto at = place(*w, spec, sizes, p))
+          gate = of.of(at->first, at->second * 2, i), up = of.of(at->first, at->second * 2 + 1, i);
+        value.push_back(gate.value / (1 + std::exp(-gate.value)) * up.value);
+        // silu has a slope of at most 1.1, and |silu(g)| <= |g|.
+        bound.push_back(2.2 * error * gate.size * up.size +
+                        (unit_roundoff(out) + 16 * unit) * std::abs(value.back()) +
+                        (out == Element::f16 ? std::ldexp(1, -25) : 0));
+      }
+    return compare(w->result("y", buffers), value, bound, sizes.inter,
                    "4.4 K 2^-24 sum |x wg| sum |x wu| + (u + 2^-20) |y|");
   };
   return problem;
@@ -122,8 +182,7 @@ Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   const auto w = std::make_shared<Workload>(
       moe_stage2_program(spec),
       std::vector<std::int64_t>{sizes.tokens, sizes.k, sizes.inter, sizes.experts, sizes.rows});
-  w->random("y", seed);
-  w->random("v", seed + 1);
+  operands(*w, spec, seed, "y", "v");
   w->random("weights", seed + 3);
   route(*w, spec, sizes, seed + 2);
 
@@ -134,16 +193,23 @@ Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
       "Z[{0},{2}] += weights (Y V) at the tokens of {1} rows, {3} columns of Y, {4} experts, {5} -> {6}",
       sizes.tokens, sizes.rows, sizes.k, sizes.inter, sizes.experts, codegen::to_string(spec.type),
       codegen::to_string(spec.out));
-  problem.check = [w, inter = static_cast<double>(sizes.inter), columns = sizes.k,
-                   out = spec.out](std::span<const Bytes> buffers) {
-    const std::vector<double> reference = w->reference("z"),
-                              size = w->reference("z", {"y", "v", "weights"}, {});
+  problem.check = [w, spec, sizes](std::span<const Bytes> buffers) {
+    const Products of(*w, spec, "y", "v", sizes.inter, sizes.k);
+    std::vector<double> value(static_cast<std::size_t>(sizes.tokens * sizes.k), 0), bound(value.size(), 0);
     // Two experts: each part is rounded to the type of the sums, and so is each of them.
-    const double u = 4 * unit_roundoff(out), least = out == Element::f16 ? 4 * std::ldexp(1, -25) : 0;
-    std::vector<double> bound(reference.size());
-    for (std::size_t i = 0; i < bound.size(); ++i)
-      bound[i] = (2 * (inter + 1) * std::ldexp(1, -24) + u) * size[i] + least;
-    return compare(w->result("z", buffers), reference, bound, columns, "(2 (I + 1) 2^-24 + 4 u) sum |w y v|");
+    const double u = 4 * unit_roundoff(spec.out),
+                 least = spec.out == Element::f16 ? 4 * std::ldexp(1, -25) : 0,
+                 error = 2 * static_cast<double>(sizes.inter + (spec.narrow() ? 8 : 1)) * unit + u;
+    for (std::int64_t p = 0; p < sizes.rows; ++p)
+      if (const auto at = place(*w, spec, sizes, p))
+        for (std::int64_t d = 0; d < sizes.k; ++d) {
+          const Sums one = of.of(p, at->second, d);
+          const double weight = w->values("weights")[static_cast<std::size_t>(p)];
+          const auto to = static_cast<std::size_t>(at->first * sizes.k + d);
+          value[to] += weight * one.value, bound[to] += error * std::abs(weight) * one.size;
+        }
+    for (double& b : bound) b += least;
+    return compare(w->result("z", buffers), value, bound, sizes.k, "(2 (I + 1) 2^-24 + 4 u) sum |w y v|");
   };
   return problem;
 }

@@ -1,9 +1,6 @@
 // The two products of a mixture of experts: what they compute, and how their data moves.
 #include "../lds_swizzle.h"
-#include "../program_names.h"
-
-#include <inlay/codegen/program.h>
-#include <inlay/kernels/moe/spec.h>
+#include "narrow.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +14,13 @@ using codegen::without_axis;
 
 void check(const MoeSpec& s, const char* kernel) {
   if (s.type != Element::f16 && s.type != Element::bf16)
-    throw std::invalid_argument(fmt::format("{}: type = {} is not supported\n  hint   f16 or bf16", kernel,
-                                            codegen::to_string(s.type)));
+    throw std::invalid_argument(
+        fmt::format("{}: type = {} is not supported\n  hint   f16 or bf16; fp8 and i8 with scales", kernel,
+                    codegen::to_string(s.type)));
+  if (s.scales != Scales::none)
+    throw std::invalid_argument(
+        fmt::format("{}: --scales {} with --dtype {}\n  hint   no: scales are of types of 8 bits", kernel,
+                    to_string(s.scales), codegen::to_string(s.type)));
 }
 MmaTiling tiling(const MoeSpec& s, const Target& target) {
   return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m, s.waves_n,
@@ -29,6 +31,7 @@ MmaTiling tiling(const MoeSpec& s, const Target& target) {
 
 // [moe]
 Program moe_stage1_program(const MoeSpec& s) {
+  if (s.narrow()) return narrow_stage1_program(s);
   check(s, "moe_stage1");
   const Target& target = Target::named(s.arch);
   const MmaTiling mma = tiling(s, target);
@@ -87,6 +90,7 @@ Program moe_stage1_program(const MoeSpec& s) {
 
 // [moe2]
 Program moe_stage2_program(const MoeSpec& s) {
+  if (s.narrow()) return narrow_stage2_program(s);
   check(s, "moe_stage2");
   const Target& target = Target::named(s.arch);
   const MmaTiling mma = tiling(s, target);

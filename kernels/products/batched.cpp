@@ -1,14 +1,12 @@
 // Products of many matrices: C[b,m,n] = sum_k A[b,m,k] X[b,n,k], over rows and matrices that may be apart, A or X the same for all.
 #include "../lds_swizzle.h"
 #include "../page.h"
+#include "../places.h"
 
 #include <fmt/format.h>
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Atom;
-using codegen::MmaTiling;
 
 struct Asked {
   std::string arch{codegen::usual_target};
@@ -26,26 +24,20 @@ std::optional<SymLayout> apart(Sym matrices, Sym rows, Sym columns, const std::o
                                const std::optional<Sym>& gap) {
   if (!pad && !gap) return {};
   const Sym row = columns + pad.value_or(Sym(0));
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{matrices, BasicStride<Sym>(rows * row + gap.value_or(Sym(0)))});
-  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(row)}),
-      b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(Sym(1))});
-  b.close(all, 3);
-  return SymLayout(std::move(b).finish());
+  return by_strides({{matrices, rows * row + gap.value_or(Sym(0))}, {rows, row}, {columns, Sym(1)}});
 }
 
 // [batched_gemm]
 Program program(const Asked& s) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("batched_gemm: " + what); };
   if (s.type != Element::f16 && s.type != Element::bf16)
-    throw std::invalid_argument(
-        fmt::format("batched_gemm: --dtype {}\n  hint   f16 or bf16", to_string(s.type)));
+    refuse(fmt::format("--dtype {}\n  hint   f16 or bf16", to_string(s.type)));
   if (s.tile != 32 && s.tile != 64 && s.tile != 128)
-    throw std::invalid_argument(fmt::format("batched_gemm: --tile {}\n  hint   32, 64 or 128", s.tile));
+    refuse(fmt::format("--tile {}\n  hint   32, 64 or 128", s.tile));
   const Target& target = Target::named(s.arch);
   const int tile = s.tile, deep = 64;
-  const MmaTiling mma =
-      MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 2, 2, tile, tile, deep, 8);
+  const auto mma = codegen::MmaTiling::of(codegen::Atom::mma_best(target, s.type, s.type, Element::f32, 16),
+                                          2, 2, tile, tile, deep, 8);
   Program k("batched_gemm", target, mma.threads());
   const Sym B = k.size("b", {.most = 65535}), M = k.size("m", {.most = 1 << 16}),
             N = k.size("n", {.most = 1 << 16, .multiple = 4}),
@@ -80,18 +72,23 @@ Program program(const Asked& s) {
 }
 // [batched_gemm end]
 
+std::vector<std::int64_t> sizes(const Asked& s) {
+  std::vector out{s.b, s.m, s.n, s.k};
+  for (const auto& there : s.distance)
+    if (there) out.push_back(*there);
+  return out;
+}
+
 std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
   Judged c{"c", {}, {}, "2 K 2^-24 sum |a x| + u |c|"};
-  const auto m = static_cast<Eigen::Index>(s.m), n = static_cast<Eigen::Index>(s.n),
-             k = static_cast<Eigen::Index>(s.k);
+  const Eigen::Index m = s.m, n = s.n, k = s.k;
   for (std::int64_t b = 0; b < s.b; ++b) {
     const Eigen::Map<const Matrix> a(w.values("a").data() + (s.same_a ? 0 : b) * m * k, m, k),
         x(w.values("x").data() + (s.same_x ? 0 : b) * n * k, n, k);
     const Matrix value = a * x.transpose(), size = a.cwiseAbs() * x.cwiseAbs().transpose();
     for (Eigen::Index i = 0; i < value.size(); ++i) {
       c.value.push_back(value.data()[i]);
-      c.bound.push_back(2.0 * static_cast<double>(k) * u32 * size.data()[i] +
-                        rounding(s.out, value.data()[i]));
+      c.bound.push_back(2.0 * double(k) * u32 * size.data()[i] + rounding(s.out, value.data()[i]));
     }
   }
   return {c};
@@ -116,52 +113,37 @@ std::unique_ptr<Kernel> batched_gemm_kernel() {
   for (std::size_t i = 0; i < std::size(Asked::distances); ++i) {
     std::string name = Asked::distances[i];
     name[3] = '-';
-    const auto put = [=](Asked& asked, const std::string& text) -> std::string {
-      asked.distance[i] = text == "no" ? std::nullopt : number_in(text, 0, 1 << 16);
-      return text == "no" || asked.distance[i] ? "" : "is neither no nor a number from 0 to 65536";
-    };
-    options.push_back({name,
-                       {"no, or 0 to 65536", put},
-                       "no",
-                       fmt::format("elements between {} of {}, a size of the launch",
-                                   i % 2 == 0 ? "rows" : "the matrices", "AXC"[i / 2]),
-                       "",
-                       i < 4 ? "a multiple of 8" : "a multiple of 4; what lies there stays"});
+    const Read distance{"no, or 0 to 65536", [=](Asked& asked, const std::string& text) -> std::string {
+                          asked.distance[i] = text == "no" ? std::nullopt : number_in(text, 0, 1 << 16);
+                          return text == "no" || asked.distance[i]
+                                     ? ""
+                                     : "is neither no nor a number from 0 to 65536";
+                        }};
+    const std::string help = fmt::format("elements between {} of {}, a size of the launch",
+                                         i % 2 == 0 ? "rows" : "the matrices", "AXC"[i / 2]);
+    const char* more = i < 4 ? "a multiple of 8" : "a multiple of 4; what lies there stays";
+    options.push_back({name, distance, "no", help, "", more});
   }
   Page<Asked> page{.summary = "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
                    .options = {"batched_gemm", std::move(options)},
                    .program = program,
-                   .sizes =
-                       [](const Asked& s) {
-                         std::vector sizes{s.b, s.m, s.n, s.k};
-                         for (const auto& there : s.distance)
-                           if (there) sizes.push_back(*there);
-                         return sizes;
-                       },
+                   .sizes = sizes,
                    .size_names = {"b", "m", "n", "k"},
-                   .reference = reference,
-                   .text =
-                       [](const Asked& s) {
-                         return fmt::format("C[{0},{1},{2}] = A[{6},{1},{3}] x X[{7},{2},{3}]^T, {4} -> {5}",
-                                            s.b, s.m, s.n, s.k, to_string(s.type), to_string(s.out),
-                                            s.same_a ? 1 : s.b, s.same_x ? 1 : s.b);
-                       },
-                   .candidates =
-                       [](const Asked&, const Flags& fixed) {
-                         std::vector<Flags> all;
-                         for (const char* tile : {"32", "64", "128"})
-                           if (!fixed.contains("tile") || fixed.at("tile") == tile)
-                             all.push_back({{"tile", tile}});
-                         return all;
-                       },
-                   .bound =
-                       [](const Asked& s) {
-                         const double trips = static_cast<double>(up(s.k, 64)),
-                                      trip = 200 + s.tile * s.tile * 64.0 /
-                                                       products_per_clock(s.arch, machine::Operand::f16);
-                         return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) *
-                                (3000 + trips * trip);
-                       }};
+                   .reference = reference};
+  page.text = [](const Asked& s) {
+    return fmt::format("C[{0},{1},{2}] = A[{6},{1},{3}] x X[{7},{2},{3}]^T, {4} -> {5}", s.b, s.m, s.n, s.k,
+                       to_string(s.type), to_string(s.out), s.same_a ? 1 : s.b, s.same_x ? 1 : s.b);
+  };
+  page.candidates = [](const Asked&, const Flags& fixed) {
+    std::vector<Flags> all;
+    for (const char* tile : {"32", "64", "128"}) add_candidate(all, {{"tile", tile}}, fixed);
+    return all;
+  };
+  page.bound = [](const Asked& s) {
+    const double trip = 200 + s.tile * s.tile * 64.0 / products_per_clock(s.arch, machine::Operand::f16);
+    return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) *
+           (3000 + static_cast<double>(up(s.k, 64)) * trip);
+  };
   return page_of(std::move(page));
 }
 

@@ -8,8 +8,9 @@ namespace inlay::kernels {
 namespace {
 
 struct Asked : RowAsked {
-  std::string gate; ///< the activation of the first half of X, or nothing
-  int block = 0;    ///< columns that share a scale; 0: all of a row
+  std::string gate;  ///< the activation of the first half of X, or nothing
+  int block = 0;     ///< columns that share a scale; 0: all of a row
+  bool amax = false; ///< the greatest magnitudes are a result, too
 };
 
 /// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
@@ -27,6 +28,7 @@ void check(const std::string& name, const Asked& s) {
   const Target& target = Target::named(s.arch);
   if (s.quantised && *s.quantised != Element::i8 && !codegen::is_float8(target, *s.quantised))
     refuse(fmt::format("--out {}", to_string(*s.quantised)), "i8, " + codegen::float8_names(target));
+  if (s.amax && !s.quantised) refuse("--amax without --quant", "it is what scales are made of");
   if (s.block == 0) return;
   if (!s.quantised) refuse("--block without --quant", "blocks are what shares a scale");
   const int v = s.vector_length(), lanes = s.block / v;
@@ -56,19 +58,22 @@ Program program(const std::string& name, const Asked& s) {
   if (s.block == 0) {
     const Sym M = k.size("m"), N = k.size("n", {.most = s.streamed ? 1 << 24 : s.capacity(), .multiple = v});
     const Tensor Y = k.output("y", out, {M, N});
-    std::optional<Tensor> S;
+    std::optional<Tensor> S, amax;
     if (s.quantised) S = k.output("scale", Element::f32, {M, 1});
+    if (s.amax) amax = k.output("amax", Element::f32, {M, 1});
     const Tensor X = gated ? k.input("x", s.type, {M, 2, N}) : k.input("x", s.type, {M, N});
     const auto element = [&](Sym r, Sym i) {
       return gated ? value({k(X, {r, 0, i}), k(X, {r, 1, i})}) : k(X, {r, i});
     };
-    const auto scale = [&](Sym r) {
-      return scale_of(k.fold(Monoid::max, N, [&](Sym i) { return magnitude(element(r, i)); }));
+    const auto greatest = [&](Sym r) {
+      return k.fold(Monoid::max, N, [&](Sym i) { return magnitude(element(r, i)); });
     };
+    const auto scale = [&](Sym r) { return scale_of(greatest(r)); };
     k.computes(Y, [&](const auto& c) {
       return s.quantised ? element(c[0], c[1]) / scale(c[0]) : element(c[0], c[1]);
     });
     if (S) k.computes(*S, [&](const auto& c) { return scale(c[0]); });
+    if (amax) k.computes(*amax, [&](const auto& c) { return greatest(c[0]); });
 
     Row row(k, s, k.workgroups(0, M, 1), N);
     const std::vector<RowOf> of = gated ? std::vector<RowOf>{{X, 0}, {X, 1}} : std::vector<RowOf>{X};
@@ -80,6 +85,7 @@ Program program(const std::string& name, const Asked& s) {
         row.fold(Monoid::max, of, {}, [&](const Exprs& a, Sym) { return magnitude(value(a)); });
     const Fragment of_row = k.map({most}, [&](const Exprs& a) { return scale_of(a[0]); });
     row.store(of_row, *S);
+    if (amax) row.store(most, *amax);
     const Fragment inverse = k.map({of_row}, [](const Exprs& a) { return rcp(a[0]); });
     row.store(Y, of, {inverse}, [&](const Exprs& a, Sym) { return value(a) * a.back(); });
     return k;
@@ -88,16 +94,19 @@ Program program(const std::string& name, const Asked& s) {
   // A row is blocks x columns of a block, and some lanes of a wave have a block.
   const int blocks = s.capacity() / s.block, block = s.block;
   const Sym M = k.size("m"), N = k.size("blocks", {.most = 1 << 20});
-  const Tensor Y = k.output("y", out, {M, N, block}), S = k.output("scale", Element::f32, {M, N, 1}),
-               X = k.input("x", s.type, {M, gated ? 2 : 1, N, block});
+  const Tensor Y = k.output("y", out, {M, N, block}), S = k.output("scale", Element::f32, {M, N, 1});
+  const auto amax = s.amax ? std::optional(k.output("amax", Element::f32, {M, N, 1})) : std::nullopt;
+  const Tensor X = k.input("x", s.type, {M, gated ? 2 : 1, N, block});
   const auto element = [&](Sym r, Sym b, Sym i) {
     return gated ? value({k(X, {r, 0, b, i}), k(X, {r, 1, b, i})}) : k(X, {r, 0, b, i});
   };
-  const auto scale = [&](Sym r, Sym b) {
-    return scale_of(k.fold(Monoid::max, Sym(block), [&](Sym i) { return magnitude(element(r, b, i)); }));
+  const auto greatest = [&](Sym r, Sym b) {
+    return k.fold(Monoid::max, Sym(block), [&](Sym i) { return magnitude(element(r, b, i)); });
   };
+  const auto scale = [&](Sym r, Sym b) { return scale_of(greatest(r, b)); };
   k.computes(Y, [&](const auto& c) { return element(c[0], c[1], c[2]) / scale(c[0], c[1]); });
   k.computes(S, [&](const auto& c) { return scale(c[0], c[1]); });
+  if (amax) k.computes(*amax, [&](const auto& c) { return greatest(c[0], c[1]); });
 
   const Sym row = k.workgroups(0, M, 1), part = k.workgroups(1, N, blocks);
   const Layout tv = codegen::rows_tv(blocks, block, v, s.threads);
@@ -107,7 +116,11 @@ Program program(const std::string& name, const Asked& s) {
   const Fragment y = k.map(x, value);
   const Fragment most = k.fold(Monoid::max, k.map({y}, [&](const Exprs& a) { return magnitude(a[0]); }), 1);
   const Fragment of_block = k.map({most}, [&](const Exprs& a) { return scale_of(a[0]); });
-  k.store(of_block, k.tile(S, {1, blocks, 1}, {row, part, 0}).keep({1, 2}), 1);
+  const auto of_blocks = [&](const Tensor& to) {
+    return k.tile(to, {1, blocks, 1}, {row, part, 0}).keep({1, 2});
+  };
+  k.store(of_block, of_blocks(S), 1);
+  if (amax) k.store(most, of_blocks(*amax), 1);
   k.store(k.map({y, of_block}, [](const Exprs& a) { return a[0] * rcp(a[1]); }),
           k.tile(Y, {1, blocks, block}, {row, part, 0}).keep({1, 2}), v);
   return k;
@@ -136,12 +149,14 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& 
   }
   const double largest = codegen::largest_finite(*s.quantised);
   const std::size_t length = s.block > 0 ? static_cast<std::size_t>(s.block) : n;
-  Judged scale{"scale", {}, {}, "of its elements' bound / largest + 2 2^-24 scale"};
+  Judged scale{"scale", {}, {}, "of its elements' bound / largest + 2 2^-24 scale"},
+      amax{"amax", {}, {}, "of its elements' bound + 2^-24 amax"};
   const std::vector<double> stored = result("scale");
   for (std::size_t b = 0; b < value.size() / length; ++b) {
     double most = 0, within = 0;
     for (std::size_t i = b * length; i < (b + 1) * length; ++i)
       most = std::max(most, std::abs(value[i])), within = std::max(within, error[i]);
+    amax.value.push_back(most), amax.bound.push_back(within + (gated ? u32 * most : 0));
     scale.value.push_back(std::max(most, least) / largest);
     scale.bound.push_back(within / largest + 2 * u32 * scale.value.back());
     for (std::size_t i = b * length; i < (b + 1) * length; ++i) {
@@ -153,7 +168,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& 
                                           codegen::smallest_positive(*s.quantised) / 2));
     }
   }
-  return {scale, y};
+  return s.amax ? std::vector{scale, y, amax} : std::vector{scale, y};
 }
 
 // Rows of different sizes; one of zeros, whose scale is the least.
@@ -183,6 +198,8 @@ std::unique_ptr<Kernel> page(const std::string& name, const std::string& summary
                      gated ? "no" : "fp8", "type of Y, with scales of f32"});
   options.push_back({"block", Read::number(&Asked::block, 0, 512), "0",
                      "columns that share a scale, 32 to 512; 0: all of a row"});
+  options.push_back({"amax", Read::yes(&Asked::amax), "no",
+                     "a result more: what each scale is made of, the greatest magnitude"});
   Page<Asked> out{.summary = summary,
                   .options = {name, std::move(options)},
                   .program = [=](const Asked& s) { return program(name, s); },

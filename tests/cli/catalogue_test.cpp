@@ -102,6 +102,20 @@ const std::vector<Row> table = {
     {"quantise", "--quant i8 --stream yes --threads 64 --vectors 1 --dtype bf16", {"--m 4 --n 1032"}},
     {"quantise", "--quant fp8 --block 128", {"--m 1 --n 128", "--m 4 --n 1152"}},
     {"quantise", "--quant bf8 --block 32 --dtype f32", {"--m 4 --n 1120"}},
+    {"quantise", "--quant fp8 --amax yes", {"--m 1 --n 8", "--m 4 --n 1000"}},
+    {"quantise", "--quant fp8 --amax yes --block 64 --stream no", {"--m 4 --n 1088"}},
+    {"gate_and_mul",
+     "--act silu --quant i8 --amax yes --stream yes --threads 64 --vectors 1",
+     {"--m 3 --n 1032"}},
+    {"gemm", "--amax yes --tile 64x64x64", {"--m 1 --n 1 --k 8", "--m 70 --n 81 --k 200"}},
+    {"gemm",
+     "--amax yes --dtype fp8 --out fp8 --scales yes --bias yes --activation gelu",
+     {"--m 70 --n 300 --k 208"}},
+    {"gemm", "--amax yes --tile 64x96x64 --waves 2x1 --out fp8 --alpha yes", {"--m 70 --n 200 --k 200"}},
+    {"preshuffle_gemm", "--amax yes --dtype fp8 --out bf8", {"--m 70 --n 304 --k 256"}},
+    {"gemm", "--dtype fp8 --layout nn", {"--m 70 --n 80 --k 208"}},
+    {"gemm", "--dtype i8 --layout tn --scales yes", {"--m 80 --n 144 --k 208"}},
+    {"gemm", "--dtype bf8 --layout tt --tile 64x64x128", {"--m 80 --n 77 --k 208"}},
     {"gate_and_mul", "--act gelu", {"--m 1 --n 8", "--m 3 --n 1000"}},
     {"gate_and_mul", "--act relu --stream yes --threads 64 --vectors 1 --dtype f32", {"--m 3 --n 1028"}},
     {"gate_and_mul", "--act silu --quant fp8 --block 128 --dtype bf16", {"--m 3 --n 1152"}},
@@ -191,6 +205,21 @@ const std::vector<Row> table = {
     {"varlen_attention",
      "--tile-q 64 --waves 2 --page 32 --group 2",
      {"--sequences 7 --queries 70 --keys 128"}},
+    {"varlen_attention",
+     "--window 50 --sinks yes --soft-cap 3 --head-dim 64 --page 8 --group 2",
+     {"--sequences 8 --queries 130 --keys 256"}},
+    {"varlen_attention",
+     "--alibi yes --group 4 --tile-q 16 --waves 1",
+     {"--sequences 8 --queries 70 --keys 128"}},
+    {"varlen_attention",
+     "--bias yes --causal no --head-dim 96 --dtype f16 --page 1",
+     {"--sequences 8 --queries 70 --keys 128 --pages 300"}},
+    {"varlen_attention", "--kv-dtype fp8 --sinks yes", {"--sequences 8 --queries 70 --keys 128"}},
+    {"varlen_attention",
+     "--dtype fp8 --page 1 --group 2",
+     {"--sequences 8 --queries 70 --keys 128 --pages 200"}},
+    {"varlen_attention", "--head-dim 192 --value-dim 128", {"--sequences 8 --queries 70 --keys 128"}},
+    {"varlen_attention", "--head-dim 256 --tile-k 32 --window 7", {"--sequences 8 --queries 70 --keys 128"}},
     {"paged_decode",
      "--split 64",
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},
@@ -230,6 +259,22 @@ const std::vector<Row> table = {
     {"attention_backward_dkv",
      "--causal 1 --group 4 --head-dim 64 --dtype f16",
      {"--queries 70 --keys 190 --heads 4", "--queries 33 --keys 20 --heads 8"}},
+    {"moe_stage1",
+     "--dtype fp8",
+     {"--tokens 1 --k 16 --inter 16 --experts 1", "--tokens 33 --k 112 --inter 80 --experts 3"}},
+    {"moe_stage1", "--dtype fp8 --scales block", {"--tokens 33 --k 256 --inter 144 --experts 3"}},
+    {"moe_stage1", "--dtype i8 --tile-m 32", {"--tokens 33 --k 144 --inter 80 --experts 3"}},
+    {"moe_stage2",
+     "--dtype fp8",
+     {"--tokens 1 --k 8 --inter 16 --experts 1", "--tokens 33 --k 104 --inter 80 --experts 3"}},
+    {"moe_stage2", "--dtype fp8 --scales block --out f16", {"--tokens 33 --k 136 --inter 256 --experts 3"}},
+    {"moe_stage2", "--dtype i8", {"--tokens 33 --k 104 --inter 80 --experts 3"}},
+    {"grouped_gemm", "", {"--m 1 --n 4 --k 8 --groups 1", "--m 300 --n 72 --k 200"}},
+    {"grouped_gemm", "--dtype fp8 --tile-m 128", {"--m 500 --n 68 --k 144"}},
+    {"grouped_gemm",
+     "--dtype fp8 --scales block --tile-n 128 --out f32",
+     {"--m 300 --n 260 --k 384 --groups 2"}},
+    {"grouped_gemm", "--dtype i8 --out f16", {"--m 300 --n 72 --k 208"}},
     {"dual_gemm", "", {"--m 1 --n 4 --k 8", "--m 150 --n 72 --k 200"}},
     {"dual_gemm", "--tile 32x32x128 --act gelu --dtype f16 --out f32", {"--m 33 --n 36 --k 72"}},
     {"dual_gemm", "--tile 64x64x64 --act relu --transfer yes", {"--m 65 --n 68 --k 264"}},
@@ -452,6 +497,10 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"quantise", "--block", "128", "--n", "1000"}),
              Contains("--n 1000 is no multiple of --block 128"));
   CHECK_THAT(said({"gate_and_mul", "--block", "128"}), Contains("--block without --quant"));
+  CHECK_THAT(said({"gate_and_mul", "--amax", "yes"}), Contains("--amax without --quant"));
+  CHECK_THAT(said({"gemm", "--amax", "yes", "--split", "64", "--out", "f32"}), Contains("amax = yes"));
+  CHECK_THAT(said({"gemm", "--amax", "yes", "--waves", "2x2"}), Contains("along M only"));
+  CHECK_THAT(said({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--layout", "nn"}), Contains("4 bits"));
   CHECK_THAT(said({"swap_axes", "--d", "96"}), Contains("--d 96") && Contains("power of two"));
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
   CHECK_THAT(said({"flash_attention", "--window", "64"}),
@@ -463,6 +512,23 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("a window of at least 32 keys"));
   CHECK_THAT(said({"varlen_attention", "--page", "128"}), Contains("--page 128 with --tile-k 64"));
   CHECK_THAT(said({"varlen_attention", "--tile-q", "48"}), Contains("--tile-q 48 with --waves 4"));
+  CHECK_THAT(said({"varlen_attention", "--kv-dtype", "f16"}), Contains("--kv-dtype f16 with --dtype bf16"));
+  CHECK_THAT(said({"varlen_attention", "--dtype", "f32"}), Contains("--dtype f32"));
+  CHECK_THAT(said({"varlen_attention", "--head-dim", "80"}), Contains("--head-dim 80"));
+  CHECK_THAT(said({"varlen_attention", "--causal", "no", "--window", "9"}),
+             Contains("--causal no with --window"));
+  CHECK_THAT(said({"varlen_attention", "--bias", "yes", "--window", "9"}),
+             Contains("--bias yes with --window"));
+  CHECK_THAT(said({"varlen_attention", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
+  CHECK_THAT(said({"moe_stage1", "--scales", "row"}), Contains("--scales row with --dtype bf16"));
+  CHECK_THAT(said({"moe_stage2", "--dtype", "i8", "--scales", "block"}), Contains("row: the sums of i8"));
+  CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "no"}), Contains("8 bits need them"));
+  CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "block", "--k", "144"}),
+             Contains("multiple of 128"));
+  CHECK_THAT(said({"grouped_gemm", "--dtype", "f32"}), Contains("--dtype f32"));
+  CHECK_THAT(said({"grouped_gemm", "--tile-m", "48"}), Contains("--tile 48x64"));
+  CHECK_THAT(said({"grouped_gemm", "--dtype", "fp8", "--scales", "block", "--k", "200"}),
+             Contains("k = 200"));
   CHECK_THAT(said({"moe_combine", "--vector", "3"}), Contains("--vector 3"));
   CHECK_THAT(said({"conv3d", "--t", "9"}), Contains("conv3d: 9 taps, 1 apart, do not fit into --d 6"));
   CHECK_THAT(said({"conv2d", "--r", "15", "--pad", "0"}), Contains("do not fit into --h 14 with 0"));

@@ -1134,6 +1134,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"block_scale_gemm", "block_scale"},
                                                    {"weight_only_gemm", "weight_only"},
                                                    {"batched_gemm", "products"},
+                                                   {"grouped_gemm", "moe"},
                                                    {"gemv", "products"},
                                                    {"topk_gating", "routing"},
                                                    {"grouped_gating", "routing"},

@@ -41,6 +41,11 @@ def rows():
     odd = "--m 70 --n 80 --k 192"
     for layout in ("tn", "tt"):
         add("gemm", f"--tile 64x64x64 --layout {layout}", "--m 72 --n 80 --k 192", types=both)
+    for layout in ("nn", "tn", "tt"):
+        for narrow in ("fp8", "i8"):
+            add("gemm", f"--layout {layout}", "--m 80 --n 144 --k 208", types=(narrow,))
+    add("gemm", "--amax yes --out fp8 --scales yes --bias yes --activation gelu", odd, types=("fp8",))
+    add("gemm", "--amax yes --tile 64x64x64", odd)
     for narrow in ("fp8", "bf8", "i8"):
         for kernel in ("gemm", "preshuffle_gemm"):
             add(kernel, "", odd, types=(narrow,))
@@ -76,6 +81,12 @@ def rows():
         add(kernel, "", "--n 192 --experts 7", sizes, types=(None,))
     add("moe_stage1", types=both)
     add("moe_stage2", types=both)
+    for kernel in ("moe_stage1", "moe_stage2"):
+        for form in ("--dtype fp8", "--dtype fp8 --scales block", "--dtype i8"):
+            add(kernel, form, "--tokens 33 --k 256 --inter 256", types=(None,))
+    add("grouped_gemm", "", "--m 300 --n 72 --k 200", "--m 8192 --n 4096 --k 4096 --groups 8", types=both)
+    for form in ("--dtype fp8", "--dtype fp8 --scales block", "--dtype i8"):
+        add("grouped_gemm", form, "--m 300 --n 260 --k 256", "--m 8192 --n 4096 --k 4096 --groups 8", types=(None,))
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
     add("attention_backward_delta", "", "--queries 70", types=both)
@@ -86,6 +97,9 @@ def rows():
     add("varlen_attention", "", "--sequences 7 --queries 130 --keys 192", types=both)
     add("varlen_attention", "--causal no --page 1 --group 4", "--sequences 7 --queries 130 --keys 192")
     add("varlen_attention", "--head-dim 64 --page 64 --tile-q 128", "--sequences 7 --queries 200 --keys 256")
+    for form in ("--window 128 --sinks yes", "--soft-cap 30", "--alibi yes --group 4", "--bias yes", "--kv-dtype fp8", "--head-dim 96", "--head-dim 192 --value-dim 128", "--head-dim 256"):
+        add("varlen_attention", form, "--sequences 7 --queries 130 --keys 256")
+    add("varlen_attention", "--dtype fp8", "--sequences 7 --queries 130 --keys 256", types=(None,))
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
     add("paged_decode", "--window 128 --sinks yes", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
@@ -133,6 +147,7 @@ def rows():
         add("gate_and_mul", f"--act {act}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * 3 * s)
         add("gate_and_mul", f"--act {act} --quant fp8", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * 5)
         add("gate_and_mul", f"--act {act} --quant fp8 --block 128", "--m 5 --n 1024", big, lambda s: 12800 * 8192 * 5 + 12800 * 256)
+    add("quantise", "--quant fp8 --amax yes", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * (s + 1))
     for quant in ("fp8", "i8"):
         add("quantise", f"--quant {quant}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * (s + 1))
         add("quantise", f"--quant {quant} --block 128", "--m 5 --n 1152", big, lambda s: 12800 * 8192 * (s + 1) + 12800 * 256)

@@ -205,7 +205,14 @@ TEST_CASE("gemm: what is not supported is refused by name") {
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8; }), Contains("out = f16") && Contains("i32"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::e4m3fn; }),
              Contains("in = e4m3fn ") && Contains("e4m3fnuz"));
-  CHECK_THAT(refusal([](GemmSpec& s) { s.in = s.out = Element::e5m2fnuz; }), Contains("out = e5m2fnuz"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.out = Element::e5m2; }),
+             Contains("out = e5m2 ") && Contains("e5m2fnuz"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i8, s.scales = true; }),
+             Contains("out = i8"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.out = Element::e4m3fnuz, s.split = 64; }),
+             Contains("out = e4m3fnuz"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.amax = true; }),
+             Contains("waves = 2 x 2") && Contains("along M only"));
   CHECK_THAT(refusal([](GemmSpec& s) {
                s.in = Element::e4m3fnuz;
                s.tile_k = 32;

@@ -1,6 +1,11 @@
 // Tensors of more than 4 GiB: their memory is there where somebody touches it.
+#include "../../kernels/attention/prefill.h"
 #include "specified.h"
 
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/moe/spec.h>
+
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -24,6 +29,11 @@ public:
     }
   }
   [[nodiscard]] std::int64_t bytes(std::size_t buffer) const { return bytes_[buffer]; }
+  [[nodiscard]] std::size_t number(const std::string& name) const {
+    std::size_t n = 0;
+    while (artifact_.contract.buffers.at(n).name != name) ++n;
+    return n;
+  }
   template <class T>
   void put(std::size_t buffer, std::int64_t element, const std::vector<T>& values) {
     device_->copy_in(buffers_[buffer].address() + static_cast<std::uint64_t>(element) * sizeof(T),
@@ -201,4 +211,113 @@ TEST_CASE("large: what has no addresses of 64 bits") {
   const Tensor y = k.output("y", f32, {Sym(8)}), x = k.input("x", Element::e2m1, {Sym(8)});
   CHECK_THROWS_WITH(k.far(y), Contains("y is no input"));
   CHECK_THROWS_WITH(k.far(x), Contains("elements of 4 bits"));
+}
+
+namespace {
+
+/// 16-bit codes of small whole numbers, and back.
+std::vector<std::uint16_t> codes(Element type, const std::vector<double>& values) {
+  std::vector<std::uint16_t> out;
+  for (const double v : values) out.push_back(static_cast<std::uint16_t>(encode(type, v)));
+  return out;
+}
+double whole(std::int64_t seed) { return static_cast<double>((seed * 7919 + seed / 13 * 31) % 7 - 3); }
+
+} // namespace
+
+// AITER and others: row numbers times a pitch in 31 or 32 bits.
+TEST_CASE("large: a GEMM whose rows of A, of B or of D pass 2 and 4 GiB") {
+  for (const char matrix : {'a', 'b', 'd'}) {
+    kernels::GemmSpec spec;
+    spec.in = Element::bf16, spec.out = Element::f32;
+    spec.tile_m = spec.tile_n = 64;
+    spec.multiple_n = 8;
+    (matrix == 'a' ? spec.padded.a : matrix == 'b' ? spec.padded.b : spec.padded.d) = true;
+    // f32 rows of D are twice as many bytes.
+    const std::int64_t pad = (1 << 20) - 1024, far = matrix == 'd' ? 1100 : 2200, M = matrix == 'b' ? 5 : far,
+                       N = matrix == 'b' ? far : 8, K = 24;
+    Launch l(kernels::gemm_program(spec), {M, N, K, pad});
+    REQUIRE(l.bytes(matrix == 'a' ? 1 : matrix == 'b' ? 2 : 0) > 4 * gib);
+    const auto fill = [&](std::size_t buffer, std::int64_t rows, std::int64_t pitch) {
+      std::vector<std::vector<double>> all;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::vector<double> row;
+        for (std::int64_t i = 0; i < K; ++i)
+          row.push_back(whole(r * K + i + static_cast<std::int64_t>(buffer)));
+        l.put(buffer, r * pitch, codes(spec.in, row));
+        all.push_back(std::move(row));
+      }
+      return all;
+    };
+    const auto a = fill(1, M, matrix == 'a' ? K + pad : K), b = fill(2, N, matrix == 'b' ? K + pad : K);
+    l.run();
+    INFO(matrix);
+    for (std::int64_t m = 0; m < M; ++m) {
+      std::vector<float> wanted;
+      for (std::int64_t n = 0; n < N; ++n) {
+        double sum = 0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(K); ++i)
+          sum += a[static_cast<std::size_t>(m)][i] * b[static_cast<std::size_t>(n)][i];
+        wanted.push_back(static_cast<float>(sum));
+      }
+      REQUIRE(l.get<float>(0, m * (matrix == 'd' ? N + pad : N), wanted.size()) == wanted);
+    }
+  }
+}
+
+// An expert's number times the bytes of its matrices, and a page's times those of a page.
+TEST_CASE("large: an expert's matrices past 4 GiB") {
+  kernels::MoeSpec spec;
+  const std::int64_t T = 3, K = 4096, I = 2048, E = 170, P = 64;
+  Launch l(kernels::moe_stage1_program(spec), {T, K, I, E, P});
+  REQUIRE(l.bytes(2) > 5 * gib);
+  // Columns of the gate are 1, and those of the other matrix 2, for one k of each row of X; silu(x) of x = 1.
+  const std::int64_t expert = E - 1, at = K - 3;
+  std::vector<double> x(static_cast<std::size_t>(T * K), 0);
+  for (std::int64_t t = 0; t < T; ++t) x[static_cast<std::size_t>(t * K + at)] = 1;
+  l.put(1, 0, codes(Element::bf16, x));
+  const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(K), 0);
+  for (const std::int64_t which : {0, 1})
+    for (std::int64_t i = 0; i < I; ++i) {
+      const std::int64_t row = ((expert * 2 + which) * I + i) * K;
+      l.put(2, row, zeros);
+      l.put(2, row + at, codes(Element::bf16, {which == 0 ? 1.0 : static_cast<double>(i % 100)}));
+    }
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(P), static_cast<std::int32_t>(T));
+  ids[0] = 2, ids[1] = 0;
+  l.put(3, 0, ids), l.put(4, 0, std::vector<std::int32_t>{static_cast<std::int32_t>(expert)});
+  l.put(5, 0, std::vector<std::int32_t>{2});
+  l.run();
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const std::vector<std::uint16_t> y = l.get<std::uint16_t>(0, row * I, static_cast<std::size_t>(I));
+    for (std::int64_t i = 0; i < I; ++i)
+      REQUIRE(decode(Element::bf16, y[static_cast<std::size_t>(i)]) ==
+              Approx(row < 2 ? static_cast<double>(i % 100) / (1 + std::exp(-1.0)) : 0).epsilon(0.01));
+  }
+}
+
+TEST_CASE("large: pages past 4 GiB, of keys that many and one workgroup reads") {
+  const kernels::Prefill asked{.head_dim = 64, .page = 64, .tile_q = 16, .waves = 1};
+  const std::int64_t pages = 600'000, D = 64, keys = 128, H = 1;
+  Launch l(kernels::varlen_attention_program(asked), {1, 16, H, keys, pages});
+  const auto number = [&](const std::string& name) { return l.number(name); };
+  REQUIRE(l.bytes(number("k")) > 4 * gib);
+  // The value of a key is its number; all keys have one score, so that o is the mean of those that a row sees.
+  const std::int32_t table[] = {static_cast<std::int32_t>(pages - 1), static_cast<std::int32_t>(pages - 2)};
+  for (std::int64_t i = 0; i < keys; ++i) {
+    const std::int64_t at = (table[i / 64] * std::int64_t{64} + i % 64) * D;
+    l.put(number("k"), at, codes(Element::bf16, std::vector<double>(static_cast<std::size_t>(D), 1)));
+    l.put(number("v"), at,
+          codes(Element::bf16, std::vector<double>(static_cast<std::size_t>(D), static_cast<double>(i))));
+  }
+  l.put(number("q"), 0, std::vector<std::uint16_t>(static_cast<std::size_t>(16 * D), 0));
+  l.put(number("table"), 0, std::vector<std::int32_t>{table[0], table[1]});
+  std::vector<std::int32_t> row, position;
+  for (std::int32_t j = 0; j < 16; ++j) row.push_back(j), position.push_back(j * 8);
+  l.put(number("row"), 0, row), l.put(number("position"), 0, position);
+  l.put(number("ends"), 0, std::vector<std::int32_t>{128});
+  l.run();
+  for (std::int64_t j = 0; j < 16; ++j)
+    for (const std::uint16_t o : l.get<std::uint16_t>(number("o"), j * D, static_cast<std::size_t>(D)))
+      REQUIRE(decode(Element::bf16, o) == Approx(static_cast<double>(j) * 4).margin(0.5));
 }

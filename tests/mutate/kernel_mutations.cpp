@@ -186,6 +186,14 @@ std::vector<Subject> subjects() {
   moe.waves_n = 1;
   out.push_back({"moe_stage1", kernels::moe_stage1_program(moe), {{5, 40, 40, 3, 33}, {3, 96, 8, 2, 70}}});
   out.push_back({"moe_stage2", kernels::moe_stage2_program(moe), {{5, 40, 40, 3, 64}, {3, 8, 96, 2, 96}}});
+  moe.tile_n = 64, moe.tile_k = 64;
+  moe.type = Element::e4m3fnuz, moe.scales = kernels::Scales::row;
+  out.push_back(
+      {"moe_stage1 of fp8", kernels::moe_stage1_program(moe), {{5, 48, 48, 3, 33}, {3, 160, 16, 2, 70}}});
+  moe.scales = kernels::Scales::block;
+  out.push_back({"moe_stage2 of fp8 blocks",
+                 kernels::moe_stage2_program(moe),
+                 {{5, 40, 256, 3, 64}, {3, 136, 128, 2, 96}}});
   kernels::BlockScaleSpec scaled;
   scaled.tile_m = 32;
   scaled.waves_m = 1;
@@ -225,10 +233,21 @@ std::vector<Subject> subjects() {
                    kernels::gemm_program(spec),
                    {{40, 24, 24}, {24, 32, 104}, {8, 40, 40}}});
   }
+  kernels::GemmSpec narrow; // 8 bits transposed on their way to LDS, and the greatest magnitudes of rows
+  narrow.in = narrow.out = Element::e4m3fnuz;
+  narrow.tile_m = 32, narrow.tile_n = 64, narrow.tile_k = 64;
+  narrow.waves_m = 2, narrow.waves_n = 1;
+  narrow.stored = kernels::GemmSpec::Stored::nn;
+  narrow.amax = narrow.bias = true;
+  out.push_back({"gemm nn of fp8 with amax", kernels::gemm_program(narrow), {{40, 80, 48}, {3, 48, 144}}});
   kernels::Prefill varlen;
   varlen.head_dim = 64, varlen.tile_q = 16, varlen.waves = 1, varlen.tile_k = 32, varlen.page = 4,
   varlen.group = 2;
   out.push_back({"attention of any lengths",
+                 kernels::varlen_attention_program(varlen),
+                 {{2, 20, 2, 64, 9}, {1, 5, 2, 32, 20}}});
+  varlen.window = 9, varlen.sinks = varlen.alibi = true, varlen.soft_cap = 3;
+  out.push_back({"attention of any lengths to a window",
                  kernels::varlen_attention_program(varlen),
                  {{2, 20, 2, 64, 9}, {1, 5, 2, 32, 20}}});
   kernels::PagedDecode window;

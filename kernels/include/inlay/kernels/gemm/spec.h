@@ -45,7 +45,7 @@ struct GemmSpec {
 
   std::string arch{codegen::usual_target};
   Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8, bf8 and e2m1
-  /// f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8.
+  /// f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8. Of floats the target's fp8 or bf8 too.
   Element out = Element::f16;
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
@@ -71,6 +71,9 @@ struct GemmSpec {
   /// Of what there is up to here; gelu is that of erf, gelu_tanh the one by tanh.
   enum class Activation : std::uint8_t { none, relu, silu, gelu, gelu_tanh };
   Activation activation = Activation::none;
+  /// A result more, f32 [M, ceil(N / tile_n)]: the greatest magnitude of each row in each tile, of D before it is rounded. What an fp8 D is
+  /// scaled by the next time is the maximum of that.
+  bool amax = false;
   bool residual = false; ///< plus a matrix of the type of the result, after the activation
   /// Whose rows are apart: that matrix has a size of the launch more, pad_a, pad_b, pad_c or pad_d. Of A and B whole 16 bytes. What
   /// lies between the rows of the result is left as it is.
@@ -79,7 +82,7 @@ struct GemmSpec {
   };
   Padded padded;
   /// How A and B are stored, row-major and in BLAS's letters: A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t). An operand
-  /// that is stored along m or n, of 16 bits, is transposed on its way to LDS, through registers.
+  /// that is stored along m or n, of 16 or 8 bits, is transposed on its way to LDS, through registers.
   enum class Stored : std::uint8_t { nt, nn, tn, tt };
   Stored stored = Stored::nt;
   /// Of such an operand trips move along rows, by offsets of 32 bits: K is at most this, and M or N at most 2 GiB by K.
@@ -167,7 +170,7 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors.
 [[nodiscard]] SymLayout shuffled_scales(Sym rows, Sym k);
 
-/// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, row_bias, alpha, beta, C, residual, parts and
+/// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, row_bias, alpha, beta, C, residual, amax, parts and
 /// arrived where there are, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.

@@ -18,6 +18,13 @@
 /// in which the experts of a token are added is not fixed. V[E,D,I] is row-major; P a multiple of tile_m, as the sorted order
 /// has it. What stands at a position whose id is no token is added nowhere, whatever its weight.
 ///
+/// In 8 bits, fp8 or i8, both operands have f32 scales, SX[T,1] and SW[E,2,I,1] of rows and channels or SX[T,K/128] and
+/// SW[E,2,I/128,K/128] of blocks, and likewise SY[P,..] and SV[E,D,..]:
+///
+///     Y[p,i] = silu(g(0)) g(1),   g(j) = sum_k sx[ids[p],b] sw[e,j,i,b] X[ids[p],k] W[e,j,i,k]
+///
+/// with b = 0, or i / 128 and b = k / 128. Y is bf16 then; `quantise` makes it 8 bits again.
+///
 /// Source of the sorted order: AITER, `moe_sorting`; the layout of the weights is that of its `fused_moe`, not shuffled.
 #pragma once
 
@@ -28,15 +35,22 @@ namespace inlay::kernels {
 
 using codegen::Element;
 
+/// Which elements of 8 bits share a scale: none, a row or a channel, or 128 k of a row and 128 x 128 of the weights.
+enum class Scales : std::uint8_t { none, row, block };
+[[nodiscard]] std::string to_string(Scales scales);
+
 struct MoeSpec {
   explicit MoeSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
-  Element out = Element::f32;                ///< of the second product; the first one's is `type`
+  Element type = Element::bf16; ///< f16, bf16, i8, or the target's fp8
+  Element out = Element::f32;   ///< of the second product; the first one's is `type`, of 8 bits bf16
+  Scales scales = Scales::none; ///< of 8 bits
   int tile_m = 64, tile_n = 64, tile_k = 64; ///< tile_m: sorted rows of one expert
   int waves_m = 2, waves_n = 2;
   std::source_location where;
+  [[nodiscard]] bool narrow() const { return codegen::bits(type) == 8; }
+  [[nodiscard]] Element narrow_out() const { return narrow() ? Element::bf16 : type; }
 };
 
 /// Errors: std::invalid_argument naming the field that is not supported.
@@ -48,8 +62,7 @@ struct MoeSizes {
       rows = 1;                                           ///< rows: sorted positions, padding included
 };
 /// Seeded data: each token goes to two experts, positions sorted by expert and padded to blocks. `rows` of the sizes is an
-/// upper bound on what the routing may need and is filled with padding. The reference is the program's specification,
-/// evaluated in double (codegen/evaluate.h).
+/// upper bound on what the routing may need and is filled with padding. The reference is plain loops in double.
 [[nodiscard]] Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed);
 [[nodiscard]] Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed);
 

@@ -1,0 +1,172 @@
+// Products of groups of rows, each with a matrix of its own: C[p,n] = sum_k A[p,k] B[g,n,k], g the group of the block of p.
+#include "../lds_swizzle.h"
+#include "../page.h"
+#include "narrow.h"
+
+#include <fmt/format.h>
+#include <random>
+
+namespace inlay::kernels {
+namespace {
+
+using codegen::rows_tv;
+
+struct Asked {
+  std::string arch{codegen::usual_target};
+  Element type = Element::bf16, out = Element::bf16;
+  Scales scales = Scales::none;
+  std::int64_t m = 300, n = 128, k = 256, groups = 4;
+  int tile_m = 64, tile_n = 64;
+  [[nodiscard]] std::int64_t blocks() const { return up(m, tile_m); }
+};
+
+// [grouped_gemm]
+Program program(const Asked& s) {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw std::invalid_argument(fmt::format("grouped_gemm: {}\n  hint   {}", what, hint));
+  };
+  for (const int tile : {s.tile_m, s.tile_n})
+    if (tile != 64 && tile != 128) refuse(fmt::format("--tile {}x{}", s.tile_m, s.tile_n), "64 or 128 each");
+  if (s.out != Element::f32 && s.out != Element::f16 && s.out != Element::bf16)
+    refuse(fmt::format("--out {}", to_string(s.out)), "f16, bf16 or f32");
+  const Target& target = Target::named(s.arch);
+  const ScaledProduct p =
+      ScaledProduct::of("grouped_gemm", target, s.type, s.scales, 2, 2, s.tile_m, s.tile_n);
+  const int depth = p.depth(), v = p.vector(), threads = p.tiling.threads();
+  Program k("grouped_gemm", target, threads);
+  const Sym M = k.size("m", {.most = 1 << 22}), N = k.size("n", {.most = 1 << 20, .multiple = 4}),
+            K = k.size("k", {.most = 1 << 14, .multiple = p.multiple()}),
+            G = k.size("groups", {.most = 1 << 12});
+  const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.type, {M, K}),
+               B = k.input("b", s.type, {G, N, K});
+  std::optional<Tensor> SA, SB;
+  if (s.scales != Scales::none) {
+    SA = k.input("sa", Element::f32, {M, p.of_k(K)});
+    SB = k.input("sb", Element::f32, {G, p.of_channels(N), p.of_k(K)});
+    p.ahead(k, *SB);
+  }
+  const Tensor of_blocks = k.input("groups_of_blocks", Element::i32, {ceil_div(M, Sym(s.tile_m))});
+  k.computes(C, [&](const auto& c) {
+    const codegen::Index g = k.at(of_blocks, floor_div(c[0], Sym(s.tile_m)));
+    return p.sum(
+        k, K,
+        [&](Sym i) {
+          return k(A, {c[0], i}) * k(B, {g, c[1], i});
+        },
+        [&](Sym b) {
+          return k(*SA, {c[0], b}) * k(*SB, {g, p.channel(c[1]), b});
+        });
+  });
+
+  const Sym bn = k.workgroups(0, N, p.tile_n), bm = k.workgroups(1, M, s.tile_m),
+            g = k.uniform(of_blocks, bm);
+  const Layout by_a = rows_tv(s.tile_m, depth, v, threads), by_b = rows_tv(p.tile_n, depth, v, threads);
+  const Tensor a = conflict_free_tile(k, "lds_a", s.type, s.tile_m, depth, v, by_a, p.tiling.a()),
+               b = conflict_free_tile(k, "lds_b", s.type, p.tile_n, depth, v, by_b, p.tiling.b());
+  const Fragment acc = p.zeros(k);
+  const auto scales = [&](Sym t) {
+    return std::vector{k.load(k.tile(*SA, {s.tile_m, 1}, {bm, t}), p.of_rows(), 1),
+                       k.load(k.tile(*SB, {1, p.columns(), 1}, {g, bn, t}).keep({2, 1}), p.of_columns(), 1)};
+  };
+  k.loop(K, depth, p.pipeline(target, s.tile_m + p.tile_n), [&](Sym t) {
+    k.copy(k.tile(A, {s.tile_m, depth}, {bm, t}), a, by_a, v);
+    k.copy(k.tile(B, {1, p.tile_n, depth}, {g, bn, t}).keep({1, 2}), b, by_b, v);
+    const Fragment of_a = k.read(a, p.tiling.a(), v), of_b = k.read(b, p.tiling.b(), v);
+    p.mma(k, acc, of_a, of_b, [&] { return scales(t); });
+  });
+  k.store(p.scaled(k, acc, [&] { return scales(0); }), k.tile(C, {s.tile_m, p.tile_n}, {bm, bn}), 4);
+  return k;
+}
+// [grouped_gemm end]
+
+// Groups in any order, some twice, some not at all; -1 and one too many are none.
+void data(const Asked& s, Workload& w, std::uint64_t seed) {
+  const double size = s.type == Element::i8 ? 127 : 1;
+  w.random("a", seed, size), w.random("b", seed + 1, size);
+  if (s.scales != Scales::none)
+    w.random("sa", seed + 2, 1 / size, true), w.random("sb", seed + 3, 1 / size, true);
+  std::mt19937_64 random(seed);
+  std::vector<double> groups;
+  for (std::int64_t b = 0; b < s.blocks(); ++b)
+    groups.push_back(b == 2   ? -1
+                     : b == 3 ? static_cast<double>(s.groups)
+                              : static_cast<double>(random() % static_cast<std::uint64_t>(s.groups)));
+  w.set("groups_of_blocks", groups);
+}
+
+std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+  const bool block = s.scales == Scales::block;
+  const std::int64_t wide = block ? s.k / 128 : 1, high = block ? up(s.n, 128) : s.n;
+  const auto at = [&](const char* of, std::int64_t n) { return w.values(of)[static_cast<std::size_t>(n)]; };
+  Judged c{"c", {}, {}, "2 (K + 8) 2^-24 sum |s a b| + u |c|"};
+  for (std::int64_t m = 0; m < s.m; ++m)
+    for (std::int64_t n = 0; n < s.n; ++n) {
+      const auto g = static_cast<std::int64_t>(at("groups_of_blocks", m / s.tile_m));
+      double value = 0, size = 0;
+      for (std::int64_t i = 0; g >= 0 && g < s.groups && i < s.k; ++i) {
+        double x = at("a", m * s.k + i) * at("b", (g * s.n + n) * s.k + i);
+        if (s.scales != Scales::none)
+          x *= at("sa", m * wide + (block ? i / 128 : 0)) *
+               at("sb", (g * high + (block ? n / 128 : n)) * wide + (block ? i / 128 : 0));
+        value += x, size += std::abs(x);
+      }
+      c.value.push_back(value);
+      c.bound.push_back(2 * static_cast<double>(s.k + 8) * u32 * size + rounding(s.out, value));
+    }
+  return {c};
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> grouped_gemm_kernel() {
+  using Read = Reads<Asked>;
+  return page_of(Page<Asked>{
+      .summary = "C[p,N] = A[p,K] x B[g,N,K]^T, blocks of rows with a matrix each, as a table says; bf16, "
+                 "f16, fp8, i8",
+      .options =
+          {"grouped_gemm",
+           {arch_option<Asked>(),
+            {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8"), "bf16", "element type of A and B"},
+            scales_option<Asked>(&Asked::scales, &Asked::type),
+            {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
+            {"m", Read::number(&Asked::m, 1, 1 << 22), "300", "rows of A, those of a group in whole blocks"},
+            {"n", Read::number(&Asked::n, 1, 1 << 20), "128", "rows of each B, a multiple of 4"},
+            {"k", Read::number(&Asked::k, 1, 1 << 14), "256",
+             "columns of A and B, a multiple of 8; of 8 bits 16, of blocks 128"},
+            {"groups", Read::number(&Asked::groups, 1, 1 << 12), "4", "matrices B"},
+            {"tile-m", Read::number(&Asked::tile_m, 1, 512), "64",
+             "rows of a block, which the table counts: 64 or 128"},
+            {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto", "columns of a workgroup: 64 or 128",
+             "64"}}},
+      .program = program,
+      .sizes =
+          [](const Asked& s) {
+            return std::vector{s.m, s.n, s.k, s.groups};
+          },
+      .size_names = {"m", "n", "k", "groups"},
+      .data = data,
+      .reference = reference,
+      .text =
+          [](const Asked& s) {
+            return fmt::format("C[{0},{1}] = A[{0},{2}] x B[g,{1},{2}]^T, {3} groups, {4}, scales {5} -> {6}",
+                               s.m, s.n, s.k, s.groups, to_string(s.type), to_string(s.scales),
+                               to_string(s.out));
+          },
+      .candidates =
+          [](const Asked&, const Flags& fixed) {
+            std::vector<Flags> all;
+            for (const char* tile : {"64", "128"}) add_candidate(all, {{"tile-n", tile}}, fixed);
+            return all;
+          },
+      .bound =
+          [](const Asked& s) {
+            const double rate =
+                             products_per_clock(s.arch, codegen::bits(s.type) == 8 ? machine::Operand::fp8
+                                                                                   : machine::Operand::f16),
+                         trips = static_cast<double>(s.k) * codegen::bits(s.type) / 1024,
+                         trip = 200 + s.tile_m * s.tile_n * 1024.0 / codegen::bits(s.type) / rate;
+            return rounds(s.arch, s.blocks() * up(s.n, s.tile_n), 2) * (3000 + trips * trip);
+          }});
+}
+
+} // namespace inlay::kernels

@@ -102,7 +102,8 @@ std::optional<PollLoop> poll_loop(const emulator::PreparedProgram& code, u32 fir
         return std::nullopt;
       }
     } else if (op.cls == Class::vector) {
-      if (op.keeps_part || bit(op.scalar_writes, emulator::exec_lo) || takes_out) return std::nullopt;
+      if (op.keeps_part || op.hazard.compares_exec || bit(op.scalar_writes, emulator::exec_lo) || takes_out)
+        return std::nullopt;
       compares = compares || bit(op.scalar_writes, emulator::vcc_lo);
     } else if (op.cls != Class::wait && i.mnemonic != "s_sleep" && i.mnemonic != "s_nop") {
       return std::nullopt;

@@ -207,6 +207,32 @@ std::vector<Subject> subjects(const std::string& more) {
                                                      {3, 128, 20},
                                                      {2, 256, 70}})}};
   }
+  if (more == "turns") { // workgroups that wait for each other
+    return {{"cumsum",
+             {{"rows", "4"}, {"dtype", "f32"}},
+             shaped({"n", "m"}, {{4, 4},
+                                 {8, 4},
+                                 {12, 260},
+                                 {4, 520},
+                                 {20, 128},
+                                 {32, 64},
+                                 {8, 700},
+                                 {40, 8},
+                                 {16, 256},
+                                 {28, 300}})},
+            {"cumsum",
+             {{"rows", "2"}, {"dtype", "bf16"}, {"arch", "gfx950"}},
+             shaped({"n", "m"}, {{2, 8},
+                                 {4, 8},
+                                 {6, 520},
+                                 {2, 1040},
+                                 {10, 256},
+                                 {16, 64},
+                                 {4, 1400},
+                                 {20, 16},
+                                 {8, 512},
+                                 {14, 600}})}};
+  }
   if (more == "windows") { // of more and of less than the array, and taps
     // channels are of the build
     const auto pixels = shaped({"n", "h", "w"}, {{1, 5, 6},
@@ -358,9 +384,9 @@ int main(int argc, char** argv) {
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
                  "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
                  "twelve kernels; "
-                 "`windows`; `tables`, of pages and trips from memory")
+                 "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables"}));
+                             "windows", "tables", "turns"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -2,7 +2,7 @@
 //
 //   INLAY_FORMS=100/7             every 100th of them from the 7th on; the order is no kernel's, so that a part is a sample of all
 //   INLAY_FORMS_JOURNAL=FILE      verdicts by machine code, one a line: what an earlier run of this binary has judged is not judged again
-//   INLAY_FORMS_PROCESSES=2       side by side; 1 otherwise
+//   INLAY_FORMS_PROCESSES=2       side by side; otherwise as many as there are processors
 //   INLAY_FORMS_SECONDS=3600      after which no other one is begun
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/choose.h>
@@ -241,7 +241,7 @@ double number_of(const char* name, double otherwise) {
 }
 
 /// Judges every `step`th form from `from` on. None may be refuted, wrong or refused; each undecided one has to run right.
-void judge_all(bool validated, std::size_t step, std::size_t from) {
+void judge_all(bool validated, std::size_t step, std::size_t from, unsigned processes) {
   const std::vector<Listed> all = choosable();
   CHECK(all.size() > 200);
   std::vector<std::size_t> part;
@@ -254,8 +254,7 @@ void judge_all(bool validated, std::size_t step, std::size_t from) {
   const auto begin = std::chrono::steady_clock::now();
   const double most = number_of("INLAY_FORMS_SECONDS", 18'000);
   in_processes(
-      part.size(), static_cast<unsigned>(number_of("INLAY_FORMS_PROCESSES", 1)),
-      [&](std::size_t i) { return packed(judge(all[part[i]], validated, known)); },
+      part.size(), processes, [&](std::size_t i) { return packed(judge(all[part[i]], validated, known)); },
       [&](std::size_t i, const std::optional<std::string>& answer) {
         const Listed& one = all[part[i]];
         const Judged j = unpacked(answer.value_or("\tdied\t\t\t"));
@@ -278,13 +277,13 @@ void judge_all(bool validated, std::size_t step, std::size_t from) {
 void judge_part(bool validated) {
   std::size_t step = 1, from = 0;
   if (const char* part = std::getenv("INLAY_FORMS")) REQUIRE(std::sscanf(part, "%zu/%zu", &step, &from) == 2);
-  judge_all(validated, step, from);
+  judge_all(validated, step, from, static_cast<unsigned>(number_of("INLAY_FORMS_PROCESSES", processors())));
 }
 
 } // namespace
 
 TEST_CASE("auto: a few forms of all that can be chosen are validated or undecided and run") {
-  judge_all(true, 2500, 17);
+  judge_all(true, 2500, 17, 1);
 }
 
 /// All of them: a quarter of an hour of one processor.

@@ -8,9 +8,7 @@ namespace inlay::kernels::validate::sides {
 void Sides::symbolic() {
   client_.reset(); // of another device
   samples_.clear();
-  boundaries_.clear();
-  loads_until_ = {};
-  stores_.clear();
+  part_ = {};
   differences_.clear();
   shape_ = std::make_unique<Shape>(code_);
   flow_ = std::make_unique<Flow>(object_, kernel_, flow_options());
@@ -26,12 +24,12 @@ void Sides::symbolic() {
   code_run_->begin(); // what it says of numbers from tables, before anybody asks
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
-  if (shape_->loop != nullptr) {
-    std::vector<AtomId> of_trips = symbols(loop_trips());
-    const auto by_multiples = symbols(formulas_->canonical(loop_trips()));
-    of_trips.insert(of_trips.end(), by_multiples.begin(), by_multiples.end());
-    code_run_->names.watch(std::move(of_trips));
-  }
+  std::vector<AtomId> of_trips;
+  for (const CodeRegion& r : code_.regions)
+    if (r.is_loop)
+      for (const Sym& trips : {code_run_->fixed(r.trips), formulas_->canonical(code_run_->fixed(r.trips))})
+        for (const AtomId a : symbols(trips)) of_trips.push_back(a);
+  code_run_->names.watch(of_trips);
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
     if (flow_->terms().kind(w) != TermKind::datum) return values_->truncated(w);
     const auto d = values_->datum(w);
@@ -48,12 +46,35 @@ void Sides::symbolic() {
     number_words(samples_.back());
     formulas_->launch(samples_.back().symbols);
   }
-  if (shape_->loop != nullptr)
-    for (const auto* list : {&shape_->loop->prologue, &shape_->loop->body})
-      for (const Inst& i : *list)
-        if (i.kind == InstKind::store) throw NotFollowed{"stores inside of a loop"};
-  most_boundaries_ = shape_->loop != nullptr ? 3 * shape_->loop->ring + 2 : 0;
-  if (shape_->loop != nullptr) static_cast<void>(boundary(0));
+  if (follows_ticket()) {
+    const codegen::Ticket& ticket = p_.tickets()[0];
+    for (const CodeRegion& r : code_.regions)
+      for (const Inst& i : r.body)
+        if (i.kind == InstKind::ticket) {
+          const codegen::Tensor& counters = p_.tensor(i.access.tensor);
+          const Word number = flow_->terms().symbol("ticket", 0x7fffffffU);
+          formulas_->name(number, ticket.symbol);
+          for (std::size_t k = 0; k < samples_.size(); ++k) {
+            const std::int64_t drawn = number_at(samples_[k], static_cast<unsigned>(k));
+            samples_[k].words[number] = static_cast<std::uint64_t>(drawn);
+            samples_[k].symbols.set(ticket.symbol, Int(drawn));
+          }
+          client_->ticket = {counters.id, code_run_->fixed(Sym(4) * counters.at(i.access.origin)),
+                             code_run_->fixed(p_.count(ticket.axis) - Sym(1)), number};
+        }
+  }
+  // What a loop before has stored is not told from what was there.
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body})
+      for (const Inst& i : *list) {
+        if (i.kind != InstKind::store) continue;
+        const int to = p_.tensor(i.access.tensor).memory();
+        if (r.is_loop) throw NotFollowed{"stores inside of a loop"};
+        if (shape_->next && code_run_->in_place.contains(to) && !client_->given(to))
+          throw NotFollowed{"several loops around a tensor that is loaded and stored"};
+      }
+  part_.facts = formulas_->contract();
+  begin_part();
   Path path(*flow_);
   path.trace.scopes = p_.target().scopes;
   for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
@@ -88,6 +109,30 @@ void Sides::guards() {
          s.numbers});
     return;
   }
+}
+
+/// The number that a workgroup may draw at these sizes: half of them the last, others the first.
+std::int64_t Sides::number_at(const Sample& s, unsigned k) const {
+  const auto count = value_at(s, p_.count(p_.tickets()[0].axis));
+  return k % 2 == 0 && count ? count->value() - 1 : 0;
+}
+
+/// Whether all that workgroups have to do with one another is a number that each of them draws: outside of loops and branches, with what is
+/// loaded behind it in memory that they share.
+bool Sides::follows_ticket() const {
+  if (p_.tickets().size() != 1 || !p_.turns().empty()) return false;
+  std::size_t tickets = 0;
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) {
+        if (i.kind == InstKind::await || i.kind == InstKind::signal || i.kind == InstKind::meet || i.system)
+          return false;
+        if (i.kind == InstKind::store && r.is_loop)
+          return false; // of how many is released, another trip would say
+        if (i.kind == InstKind::ticket) ++tickets;
+        if (i.kind == InstKind::ticket && (r.is_loop || !r.guards.empty())) return false;
+      }
+  return tickets == 1;
 }
 
 /// The launch passes arguments by place.
@@ -206,13 +251,14 @@ void Sides::judge() {
   if (waits) reasons_ = of_arguments; // what a ticket draws has no value there
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
-  if (const std::string why = waits ? unfollowed() : ""; !why.empty()) return missing(why);
+  if (const std::string why = waits && !follows_ticket() ? unfollowed() : ""; !why.empty())
+    return missing(why);
   if (kernel_.descriptor.private_segment_buffer && kernel_.descriptor.scratch_bytes != 0) {
     missing(std::to_string(kernel_.descriptor.scratch_bytes) +
             " bytes a work-item are spilled to scratch by a buffer, which is not followed");
     return;
   }
-  if (waits) { // numbers alone do not say what others have stored
+  if (waits && !follows_ticket()) { // numbers alone do not say what others have stored
     if (!options_.symbols) return missing("symbols were not asked");
     const int devices = std::max(1, p_.together().count);
     for (int rank = 0; rank < devices && reasons_.empty() && report_.refuted.empty() && !steps_.spent();

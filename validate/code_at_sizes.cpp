@@ -32,6 +32,7 @@ public:
   std::optional<MachineEvent> wild; ///< the first access that is not the code's
   std::string wild_text;
   std::string endless; ///< why the machine is taken to be in its loop when the code has left it
+  std::optional<std::int64_t> number; ///< that the workgroup draws; what others store is then what was there
   /// Of the code object, which holds zeros for who has an address of 64 bits and is outside: [first, second).
   std::pair<std::uint64_t, std::uint64_t> zeros{};
 
@@ -91,6 +92,10 @@ public:
         b += size;
       }
     });
+  }
+
+  std::optional<Word> draw(const FlowAccess&, Word, bool) override {
+    return number ? std::optional(t_.constant(static_cast<std::uint32_t>(*number))) : std::nullopt;
   }
 
   void matrix(FlowMatrix& x) override {
@@ -185,8 +190,9 @@ private:
       const Element format = p_.tensor(tensor).element;
       const std::int64_t size = std::max(1, bits(format) / 8), at = offset / size * size;
       // What the workgroup has stored there.
+      const bool given = number && !p_.tensor(tensor).in_place;
       if (const auto was = stores.find(address - static_cast<std::uint64_t>(offset - at));
-          was != stores.end() && was->second.adds == 0 && was->second.value)
+          !given && was != stores.end() && was->second.adds == 0 && was->second.value)
         return static_cast<std::uint32_t>(*was->second.value >> (8 * (offset - at))) & 0xffU;
       if (loads.contains({tensor, at})) {
         if (bits(format) < 8) {
@@ -279,7 +285,9 @@ void Sides::concrete(unsigned from, unsigned to) {
   }
 }
 
-void Sides::concrete_at(const Sample& s, unsigned k) {
+void Sides::concrete_at(const Sample& of, unsigned k) {
+  Sample s = of;
+  if (follows_ticket()) s.symbols.set(p_.tickets()[0].symbol, Int(number_at(s, k)));
   FlowOptions o;
   o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
   o.max_instructions = 3'000'000;
@@ -293,6 +301,7 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
     sizes.emplace_back(*z.symbol.as_atom(), Sym(evaluate(z.symbol, s.symbols)));
   for (const codegen::GridAxis& g : p_.grid())
     sizes.emplace_back(*g.symbol.as_atom(), Sym(evaluate(g.symbol, s.symbols)));
+  if (follows_ticket()) sizes.emplace_back(*p_.tickets()[0].symbol.as_atom(), Sym(number_at(s, k)));
   // Pointers from which sums carry into the upper word.
   std::map<int, std::uint64_t> pointers;
   for (const codegen::Tensor& t : p_.tensors()) {
@@ -333,6 +342,7 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
   }
   Numbers client(p_, run, *flow, pointers);
   client.zeros = zeros_of(object_);
+  if (follows_ticket()) client.number = number_at(s, k);
   for (const auto& [key, e] : run.loads)
     if (!key.name->inside.never) client.loads.insert({key.name->tensor, key.byte});
   // What was there before a launch is anything.

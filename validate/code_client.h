@@ -59,6 +59,7 @@ inline std::string how_often(int adds) {
 /// long as no wave has stored there since.
 class InPlace {
 public:
+  bool drawn = false; ///< the workgroup has its number
   /// Whether a wave may load the element: nothing that it may be has been stored before, by that wave, nor by another at all.
   bool loads(const ElementAccess& a, unsigned wave) {
     const Number address = address_of(a);
@@ -196,7 +197,12 @@ public:
           const ElementAccess a = first.further(32 * k + e * size);
           numbers[e] = run_.value_of(a);
           if (a.name->inside.never) continue;
-          if (run_.in_place.contains(a.name->tensor) && !trace->in_place.loads(a, access.wave))
+          if (given(a.name->tensor)) {
+            if (!access.acquired)
+              problem(access, l,
+                      "loads " + p_.tensor(a.name->tensor).name +
+                          ", and has not acquired what others released");
+          } else if (run_.in_place.contains(a.name->tensor) && !trace->in_place.loads(a, access.wave))
             problem(access, l,
                     "loads " + p_.tensor(a.name->tensor).name + " where it may have been stored to before");
           ++trace->elements;
@@ -235,7 +241,10 @@ public:
         values_.forget_missing();
         const auto v = values_.read(words[bit / 32][l], format, bit % 32 / size);
         const ElementAccess at = first.further(bit);
-        if (run_.in_place.contains(at.name->tensor) && !trace->in_place.stores(at, access.wave))
+        if (given(at.name->tensor)) {
+          if (trace->in_place.drawn)
+            problem(access, l, "stores to " + p_.tensor(at.name->tensor).name + " after it was released");
+        } else if (run_.in_place.contains(at.name->tensor) && !trace->in_place.stores(at, access.wave))
           problem(access, l, "stores to " + p_.tensor(at.name->tensor).name + " what another wave loads");
         const auto [was, fresh] = trace->stores.try_emplace(at);
         MachineEvent now{access.instruction, access.wave, l, v, 0};
@@ -253,6 +262,41 @@ public:
         was->second = std::move(now);
       }
     });
+  }
+
+  /// What the code's ticket counts in, in bytes of its tensor, and up to; the word that stands for the number.
+  struct TicketOfCode {
+    int tensor = -1;
+    Sym at{}, last{};
+    Word number = 0;
+  };
+  std::optional<TicketOfCode> ticket;
+  /// Whether a tensor is what others store, which is loaded by who has drawn the last number.
+  [[nodiscard]] bool given(int tensor) const {
+    return ticket && run_.in_place.contains(tensor) && !p_.tensor(tensor).in_place;
+  }
+
+  std::optional<Word> draw(const FlowAccess& access, Word limit, bool released) override {
+    if (!ticket || trace->in_place.drawn) return std::nullopt;
+    unsigned lane = 0;
+    while (access.guard[lane] == 0) ++lane;
+    const auto p = pointer(access.offset[lane]);
+    const auto at = p ? formulas_.of(p->second) : std::nullopt;
+    const auto last = formulas_.number(limit);
+    const auto known = facts ? facts() : formulas_.contract();
+    const auto same = [&](const std::optional<Sym>& a, Sym b) {
+      return a &&
+             formulas_.decide(true, formulas_.canonical(*a), formulas_.canonical(b), known) == Truth::yes;
+    };
+    if (!p || p->first != ticket->tensor || !same(at, ticket->at)) {
+      problem(access, lane, "counts where the code does not");
+    } else if (!same(last, ticket->last)) {
+      problem(access, lane, "counts up to another number than the code");
+    } else if (!released) {
+      problem(access, lane, "draws a number before all waves have released what they stored");
+    }
+    trace->in_place.drawn = true;
+    return ticket->number;
   }
 
   void matrix(FlowMatrix& x) override {
@@ -412,6 +456,19 @@ public:
     ElementAccess out = at->second;
     out.byte += a.byte;
     out.left += a.left;
+    return out;
+  }
+
+  /// The same element, with what symbols stand for in their place.
+  ElementAccess by_other_symbols(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
+    const AccessName& n = *a.name;
+    const auto now = [&](Sym s) { return substitute(s, known); };
+    Formulas::Condition inside;
+    inside.never = n.inside.never;
+    for (const Sym& d : n.inside.all) Formulas::require(inside, now(d));
+    ElementAccess out =
+        run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step), formulas_.canonical(inside));
+    out.byte += a.byte, out.left += a.left, out.bit = a.bit;
     return out;
   }
 

@@ -4,7 +4,7 @@
 namespace inlay::kernels::validate::sides {
 
 bool Sides::loop(Path& path, std::size_t head, std::string& why) {
-  auto& kept = path.heads[head];
+  const auto& kept = path.heads[head];
   Abstract a;
   a.head = head;
   a.before = &path.trace.in_place;
@@ -24,7 +24,17 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       if (const auto d = values_->datum(f.lds()[k])) out.insert(d->numbers.begin(), d->numbers.end());
     return out;
   };
-  const auto best = [&](Flow& f, int from, int to) {
+  // Or, of a loop that holds nothing from trip to trip, after as many trips as the code has stored as much.
+  const auto by_stores = [&](std::size_t stored, int from, int to) {
+    std::size_t so_far = 0;
+    for (int b = 0; b <= to; ++b) {
+      static_cast<void>(boundary(b));
+      so_far += part_.stores_of[static_cast<std::size_t>(b)].size();
+      if (b >= from && so_far == stored) return b;
+    }
+    return from;
+  };
+  const auto best = [&](Flow& f, std::size_t stored, int from, int to) {
     const auto wanted = numbers_in(f);
     int found = from;
     std::size_t most = 0;
@@ -43,12 +53,14 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
         found = b;
       }
     }
-    return found;
+    return most == 0 ? by_stores(stored, from, to) : found;
   };
+  const std::vector<std::size_t>& stored = path.stored[head];
   const CodeRegion& region = *shape_->loop;
   const int reach = region.ring * static_cast<int>(kept.size()) + 1;
-  a.first = best(one, 0, reach);
-  const int second = best(two, a.first + 1, a.first + 1 + std::max(2 * region.ring, codegen::most_copies));
+  a.first = best(one, stored[stored.size() - 2], 0, reach);
+  const int second =
+      best(two, stored.back(), a.first + 1, a.first + 1 + std::max(2 * region.ring, codegen::most_copies));
   a.period = second - a.first;
   if (a.period % region.ring != 0) {
     why = "its heads are the trips " + std::to_string(a.first) + " and " + std::to_string(second) +
@@ -56,8 +68,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     return false;
   }
   // The code is in its loop at the first of them.
-  if (formulas_->decide(false, Sym(a.first), loop_trips() - Sym(1),
-                        formulas_->facts(formulas_->contract(), one.path())) != Truth::yes) {
+  if (formulas_->decide(false, Sym(a.first), loop_trips() - Sym(1), known_of(one.path())) != Truth::yes) {
     why = "that the code is in its loop too";
     return false;
   }
@@ -198,7 +209,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       for (const auto& p : path.trace.problems) missing(p);
       foreign_loads(path, {}, second, true, "before the loop");
       Events stores;
-      for (int k = 0; k <= second; ++k) join(stores, stores_[static_cast<std::size_t>(k)]);
+      for (int k = 0; k <= second; ++k) join(stores, part_.stores_of[static_cast<std::size_t>(k)]);
       compare_stores(path, stores, "before the loop");
       samples_ = samples;
       return true;
@@ -225,7 +236,8 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),
                                     {Int(0), Int(most)});
   formulas_->name(a.periods, a.u);
-  a.base = formulas_->facts(formulas_->contract(), one.path());
+  if (shape_->next) code_run_->names.watch({*a.u.as_atom()});
+  a.base = known_of(one.path());
   a.facts = a.base;
   const AtomId u_atom = *a.u.as_atom();
   if (a.last_u) { // its symbol is new
@@ -287,7 +299,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   std::vector<Sample> drawn;
   Draw draw(code_);
   for (int k = 0; k < 400 && drawn.size() < 60; ++k) {
-    Sample s = draw(2 * a.first + 4 * a.period + 8);
+    const auto& of_path = part_.samples;
+    Sample s = of_path.empty() ? draw(2 * a.first + 4 * a.period + 8)
+                               : of_path[static_cast<std::size_t>(k) % of_path.size()];
     const auto terms_of = [&](Sample& x) {
       for (const auto& [n, v] : x.numbers)
         if (const auto at = flow_options().maxima.find(n); at != flow_options().maxima.end())

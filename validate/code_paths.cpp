@@ -3,47 +3,60 @@
 
 namespace inlay::kernels::validate::sides {
 
+/// What is known in this part of the code, and by the conditions of a path that have come since.
+std::vector<std::string> Sides::known_of(const std::vector<std::pair<Word, bool>>& path) const {
+  return formulas_->facts(part_.facts,
+                          {path.begin() + static_cast<std::ptrdiff_t>(part_.conditions), path.end()});
+}
+
+void Sides::begin_part() {
+  part_.most_boundaries = shape_->loop != nullptr ? 3 * static_cast<std::size_t>(shape_->loop->ring) + 2 : 0;
+  if (shape_->loop != nullptr) static_cast<void>(boundary(0));
+}
+
 std::vector<std::string> Sides::facts(const Path& path, const Abstract* a) {
-  if (a == nullptr) return formulas_->facts(formulas_->contract(), path.flow.path());
   const auto& all = path.flow.path();
+  if (a == nullptr) return known_of(all);
   return formulas_->facts(a->facts,
                           {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()), all.end()});
 }
 
 const CodeRun::State& Sides::boundary(int trips) {
   const CodeRegion* loop = shape_->loop;
-  if (boundaries_.empty()) {
-    code_run_->state = {};
+  if (part_.boundaries.empty()) {
+    code_run_->state = part_.state;
     code_run_->loads.clear();
-    code_run_->stores.clear();
+    code_run_->stores = part_.stores;
     for (const CodeRegion* r : shape_->before)
       if (loop == nullptr || runs_with(*r, *loop)) code_run_->run(r->body, *r, 0, Sym(0), {});
     if (loop != nullptr) code_run_->run(loop->prologue, *loop, 0, Sym(0), {});
-    boundaries_.push_back(code_run_->state);
-    stores_.push_back(std::move(code_run_->stores));
-    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, 0);
+    part_.boundaries.push_back(code_run_->state);
+    part_.stores_of.push_back(std::move(code_run_->stores));
+    for (const auto& [key, event] : code_run_->loads) part_.loads_until.try_emplace(key, 0);
   }
-  while (static_cast<int>(boundaries_.size()) <= trips) {
-    const int b = static_cast<int>(boundaries_.size()) - 1;
-    code_run_->state = boundaries_.back();
+  while (static_cast<int>(part_.boundaries.size()) <= trips) {
+    const int b = static_cast<int>(part_.boundaries.size()) - 1;
+    code_run_->state = part_.boundaries.back();
     code_run_->loads.clear();
     code_run_->stores = {};
     code_run_->run(loop->body, *loop, b, Sym(b), {});
     std::erase_if(code_run_->state.registers, [&](const auto& e) {
       return !code_.registers[static_cast<std::size_t>(e.first.first)].outside && e.first.second < b - 1;
     });
-    boundaries_.push_back(code_run_->state);
-    stores_.push_back(std::move(code_run_->stores));
-    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, b + 1);
+    part_.boundaries.push_back(code_run_->state);
+    part_.stores_of.push_back(std::move(code_run_->stores));
+    for (const auto& [key, event] : code_run_->loads) part_.loads_until.try_emplace(key, b + 1);
   }
-  return boundaries_[static_cast<std::size_t>(trips)];
+  return part_.boundaries[static_cast<std::size_t>(trips)];
 }
 
 /// How many more trips the code makes on a path, when that is one number.
 std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
-  const Sym base = a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0);
+  return trips_of(path, a, loop_trips(), a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0));
+}
+
+std::optional<int> Sides::trips_of(const Path& path, const Abstract* a, Sym trips, Sym base) {
   std::vector<int> candidates;
-  const Sym trips = loop_trips();
   const auto more = [&](std::size_t k) { return value_at(samples_[k], trips - Sym(1) - base); };
   if (!path.samples.empty() && more(path.samples[0])) {
     for (const std::size_t k : path.samples) {
@@ -89,9 +102,18 @@ std::vector<std::pair<AtomId, Sym>> Sides::counted(const Path& path, const Abstr
   return out;
 }
 
-Versions Sides::versions(const Path& path, const Abstract* a) {
+std::vector<const CodeRegion*> Sides::that_run(const std::vector<const CodeRegion*>& regions,
+                                               const Path& path, const Abstract* a) {
+  std::vector<const CodeRegion*> out;
+  for (const CodeRegion* r : regions)
+    if (runs(*r, path, a)) out.push_back(r);
+  return out;
+}
+
+/// What the path says of the versions that these regions have.
+Versions Sides::versions(const Path& path, const Abstract* a, const std::vector<const CodeRegion*>& regions) {
   Versions out;
-  for (const auto& v : versions_of(code_)) {
+  for (const auto& v : versions_of(regions)) {
     std::optional<bool> divides;
     for (const std::size_t s : path.samples) {
       const bool d = evaluate(v.first, samples_[s].symbols).value() % v.second == 0;
@@ -155,13 +177,14 @@ void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool
                           const std::string& where) {
   std::size_t bad = 0;
   for (const auto& [key, event] : path.trace.loads) {
-    const auto known = loads_until_.find(key);
-    if (loads.contains(key) || (by_number && known != loads_until_.end() && known->second <= trips)) continue;
-    if (++bad % 16 == 1) differs(path, key, loads_until_);
+    const auto known = part_.loads_until.find(key);
+    if (loads.contains(key) || (by_number && known != part_.loads_until.end() && known->second <= trips))
+      continue;
+    if (++bad % 16 == 1) differs(path, key, part_.loads_until);
     if (bad < 3)
       missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
               std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form" +
-              instead(key, loads_until_) + instead(key, loads));
+              instead(key, part_.loads_until) + instead(key, loads));
   }
   // The last trip has no prefetch, and is not one of those that are counted.
   for (const auto& [key, event] : path.trace.of_latest)
@@ -246,7 +269,7 @@ bool Sides::compare_stores(const Path& path, const Events& stores, const std::st
 void Sides::compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
                     const std::string& where) {
   for (const auto& p : path.trace.problems) missing(p);
-  if (waits_for_others()) meetings(path, where);
+  if (waits_for_others() && !follows_ticket()) meetings(path, where);
   compare_stores(path, stores, where);
   foreign_loads(path, loads, trips, by_number, where);
   for (const auto& p : path.trace.products)
@@ -259,51 +282,128 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
   report_.elements_stored = std::max(report_.elements_stored, path.trace.stores.size());
 }
 
-void Sides::ended(Path& path, Abstract* a) {
-  const CodeRegion* loop = shape_->loop;
-  if (loop != nullptr && !runs(*loop, path, a)) loop = nullptr;
-  const std::string where =
-      a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
-  int trips = 0;
-  if (loop != nullptr) {
-    // How many trips the code makes here.
-    const auto n = trips_of(path, a);
-    if (!n) {
-      differs(path, {}, Events(), {});
-      missing(where + ": that the code leaves its loop after as many trips");
-      return;
-    }
-    trips = *n;
+/// After the loop of this part, where it runs (`trips`: how many more of its trips the path makes, without the last): the code's state, and
+/// in `stores` what it has stored up to there on the path.
+void Sides::left(const Path& path, Abstract* a, std::optional<int> trips, Events& stores) {
+  if (!trips) {
+    code_run_->state = part_.state;
+    code_run_->loads.clear();
+    code_run_->stores = part_.stores;
+    code_run_->begin();
+    const auto before = that_run(shape_->before, path, a);
+    const Versions chosen = versions(path, a, before);
+    for (const CodeRegion* r : before) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+    stores = std::move(code_run_->stores);
+    code_run_->stores.clear();
+    return;
   }
-  const Versions chosen = versions(path, a);
-  Events stores; // of the trips before the last
-  if (loop == nullptr) {
-    code_run_->state = {};
-  } else {
-    const CodeRun::State& state = a == nullptr ? boundary(trips) : after(*a, trips);
-    for (int k = 0; k <= trips; ++k)
-      join(stores, (a == nullptr ? stores_ : a->stores)[static_cast<std::size_t>(k)]);
-    code_run_->state = state;
-  }
+  const CodeRun::State& state = a == nullptr ? boundary(*trips) : after(*a, *trips);
+  for (int k = 0; k <= *trips; ++k)
+    join(stores, (a == nullptr ? part_.stores_of : a->stores)[static_cast<std::size_t>(k)]);
+  code_run_->state = state;
   code_run_->loads.clear();
   code_run_->stores.clear();
   code_run_->begin();
-  const int number = (a != nullptr ? a->first : 0) + trips;
-  const auto counted_by = loop != nullptr ? loop_trips().as_atom() : std::nullopt;
-  if (counted_by && !trips_are_a_size())
-    code_run_->known = {
-        {*counted_by, (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
-  if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop_trips() - Sym(1), chosen);
-  if (loop == nullptr) {
-    code_run_->state = {};
-    for (const CodeRegion* r : shape_->before)
-      if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
-  }
-  for (const CodeRegion* r : shape_->after)
-    if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  const Sym before = a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0);
+  const auto counted_by = loop_trips().as_atom();
+  if (counted_by && !trips_are_a_size()) code_run_->known = {{*counted_by, before + Sym(*trips + 1)}};
+  const CodeRegion& loop = *shape_->loop;
+  code_run_->run(loop.epilogue, loop, (a != nullptr ? a->first : 0) + *trips, loop_trips() - Sym(1),
+                 versions(path, a, {&loop}));
+}
+
+/// How many more trips the code makes on the path in its loop, where it runs that; why that is not known is what is missing.
+bool Sides::trips_left(const Path& path, Abstract* a, const std::string& where, std::optional<int>& trips) {
+  if (shape_->loop == nullptr || !runs(*shape_->loop, path, a)) return true;
+  trips = trips_of(path, a);
+  if (trips) return true;
+  differs(path, {}, Events(), {});
+  missing(where + ": that the code leaves its loop after as many trips");
+  return false;
+}
+
+void Sides::behind(Path& path, Abstract* a, std::optional<int> trips, const std::function<void(Path)>& then) {
+  Part next;
+  Events stores;
+  left(path, a, trips, stores);
   code_run_->known.clear();
   join(stores, code_run_->stores);
-  compare(path, stores, code_run_->loads, trips, a == nullptr, where);
+  next.state = code_run_->state;
+  next.stores = std::move(stores);
+  const int most = trips.value_or(0);
+  // The periods of this loop have no name in what follows: there the number of its trips says what they are.
+  next.periods = part_.periods;
+  if (a != nullptr && a->period == 1)
+    next.periods.emplace_back(*a->u.as_atom(), loop_trips() - Sym(a->first + most + 1));
+  const auto loaded = [&](const ElementAccess& key) {
+    next.loads_until.try_emplace(client_->by_other_symbols(key, next.periods), 0);
+  };
+  for (const auto& [key, trip] : a != nullptr ? a->loads : part_.loads_until)
+    if (trip <= most) loaded(key);
+  for (const auto& [key, event] : code_run_->loads) loaded(key);
+  next.facts = facts(path, a);
+  next.conditions = path.flow.path().size();
+  Path on(path.flow);
+  on.trace = path.trace;
+  if (on.trace.latest > most + 1)
+    missing("before another loop: a load of what the code loads in a later trip only");
+  // What is none of the code's loads so far may be one of those that follow.
+  for (const auto& [key, event] : on.trace.of_latest)
+    if (on.trace.latest > most && !next.loads_until.contains(key)) on.trace.loads.try_emplace(key, event);
+  on.trace.of_latest.clear();
+  on.trace.latest = 0;
+  for (const std::size_t k : path.samples) {
+    on.samples.push_back(next.samples.size());
+    next.samples.push_back(samples_[k]);
+  }
+  const auto shape = std::make_unique<Shape>(code_, *shape_->next);
+  auto samples = std::exchange(samples_, next.samples);
+  std::swap(part_, next);
+  auto former = std::exchange(shape_, std::make_unique<Shape>(*shape));
+  const auto back = [&] {
+    shape_ = std::move(former);
+    std::swap(part_, next);
+    samples_ = std::move(samples);
+  };
+  try {
+    begin_part();
+    then(std::move(on));
+  } catch (...) {
+    back();
+    throw;
+  }
+  back();
+}
+
+bool Sides::in_next_part(Path& path, Abstract* a, std::size_t head) {
+  if (!shape_->next) return false;
+  const bool enters = runs(*shape_->loop, path, a);
+  // Of a loop whose trips are a number a path says nothing new.
+  const auto trips = enters && !loop_trips().is_constant() ? trips_of(path, a) : std::nullopt;
+  if (enters && !trips) return false;
+  behind(path, a, trips, [&](Path on) {
+    if (in_next_part(on, nullptr, head)) return;
+    on.at_head(head);
+    explore(std::move(on), nullptr);
+  });
+  return true;
+}
+
+void Sides::ended(Path& path, Abstract* a) {
+  const std::string where =
+      a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
+  std::optional<int> trips; // that the code makes here, without the last
+  if (!trips_left(path, a, where, trips)) return;
+  if (shape_->next) return behind(path, a, trips, [&](Path on) { ended(on, nullptr); });
+  if (client_->ticket && !path.trace.in_place.drawn) missing(where + ": that the workgroup draws its number");
+  Events stores; // of the trips before the last
+  left(path, a, trips, stores);
+  const auto behind_it = that_run(shape_->after, path, a);
+  const Versions chosen = versions(path, a, behind_it);
+  for (const CodeRegion* r : behind_it) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  code_run_->known.clear();
+  join(stores, code_run_->stores);
+  compare(path, stores, code_run_->loads, trips.value_or(0), a == nullptr, where);
 }
 
 void Sides::explore(Path start, Abstract* a) {
@@ -324,29 +424,72 @@ void Sides::explore(Path start, Abstract* a) {
     client_->samples = &samples_;
     client_->possible = &path.samples;
     client_->facts = [&] { return facts(path, a); };
+    // What the code loads in its last trip, where the path says which that is.
+    const bool ends_by_loads =
+        shape_->loop != nullptr && std::any_of(shape_->loop->epilogue.begin(), shape_->loop->epilogue.end(),
+                                               [](const Inst& i) { return i.kind == InstKind::load; });
+    std::size_t end_asked = ~std::size_t{0};
+    int last_trip = -1;
+    Events of_last_trip;
+    const auto in_last_trip = [&](const ElementAccess& key) {
+      if (!ends_by_loads) return false;
+      if (end_asked != path.flow.path().size()) {
+        end_asked = path.flow.path().size();
+        of_last_trip.clear();
+        try {
+          const auto n = runs(*shape_->loop, path, a) ? trips_of(path, a) : std::nullopt;
+          last_trip = n.value_or(-1);
+          Events stores;
+          if (n) left(path, a, n, stores);
+          if (n) of_last_trip = code_run_->loads;
+        } catch (const NotFollowed&) { // a path that does not say it yet
+        }
+        code_run_->known.clear();
+      }
+      return of_last_trip.contains(key);
+    };
     client_->known_load = [&](const ElementAccess& key) {
-      const Loads& in = a != nullptr ? a->loads : loads_until_;
+      if (in_last_trip(key)) return last_trip;
+      const Loads& in = a != nullptr ? a->loads : part_.loads_until;
       for (;;) {
         if (const auto found = in.find(key); found != in.end()) return found->second;
         // What a later trip loads may be loaded before.
-        if (a != nullptr || shape_->loop == nullptr || boundaries_.size() > most_boundaries_) return -1;
-        static_cast<void>(boundary(static_cast<int>(boundaries_.size())));
+        if (a != nullptr || shape_->loop == nullptr || part_.boundaries.size() > part_.most_boundaries)
+          return -1;
+        static_cast<void>(boundary(static_cast<int>(part_.boundaries.size())));
       }
     };
     client_->loaded = [&] {
       std::unordered_set<const AccessName*> seen;
       std::vector<ElementAccess> out;
-      for (const auto& [key, trip] : a != nullptr ? a->loads : loads_until_)
+      for (const auto& [key, trip] : a != nullptr ? a->loads : part_.loads_until)
         if (seen.insert(key.name).second) out.push_back({key.name, key.hash, 0, 0, 0});
       return out;
     };
     std::size_t asked = ~std::size_t{0};
     std::vector<std::pair<AtomId, Sym>> resolved;
     client_->resolve = [&] {
-      if (shape_->loop == nullptr || asked == path.flow.path().size()) return resolved;
+      if (asked == path.flow.path().size()) return resolved;
       asked = path.flow.path().size();
       resolved.clear();
-      if (asked == 0) return resolved;
+      if (shape_->loop == nullptr && part_.periods.empty()) return resolved;
+      // Periods before, and loops behind of which the path says that they are short.
+      const auto with_others = [&] {
+        const auto of_loop = resolved;
+        for (const auto& [atom, is] : part_.periods) resolved.emplace_back(atom, substitute(is, of_loop));
+        for (std::size_t k = shape_->next.value_or(code_.regions.size()); k < code_.regions.size(); ++k) {
+          const Sym trips = code_run_->fixed(code_.regions[k].trips);
+          if (!code_.regions[k].is_loop || !trips.as_atom() || is_a_size(trips)) continue;
+          if (const auto n = trips_of(path, nullptr, trips, Sym(0)))
+            for (const Sym& t : {trips, formulas_->canonical(trips)})
+              if (const auto atom = t.as_atom();
+                  atom && std::none_of(resolved.begin(), resolved.end(),
+                                       [&](const auto& r) { return r.first == *atom; }))
+                resolved.emplace_back(*atom, Sym(*n + 1));
+        }
+        return resolved;
+      };
+      if (asked == 0 || shape_->loop == nullptr) return with_others();
       const Sym trips = loop_trips();
       if (const auto n = trips.as_atom() ? trips_of(path, a) : std::nullopt) {
         const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
@@ -355,7 +498,7 @@ void Sides::explore(Path start, Abstract* a) {
             resolved.emplace_back(*atom, number);
       }
       if (resolved.empty()) resolved = counted(path, a);
-      return resolved;
+      return with_others();
     };
     const Flow::Stop stop = path.flow.run(*client_);
     client_->facts = nullptr;
@@ -386,8 +529,10 @@ void Sides::explore(Path start, Abstract* a) {
       }
       continue;
     }
-    if (++paths_ > options_.max_paths) {
-      missing("more than " + std::to_string(options_.max_paths) + " paths");
+    // From each way out of a loop the next one is gone through.
+    const unsigned most = options_.max_paths * (several_loops() ? 4 : 1);
+    if (++paths_ > most) {
+      missing("more than " + std::to_string(most) + " paths");
       return;
     }
     if (stop == Flow::Stop::ended) {
@@ -395,6 +540,9 @@ void Sides::explore(Path start, Abstract* a) {
       continue;
     }
     const std::size_t head = path.flow.at();
+    // Where the code has left its loop, the head is that of its next one.
+    if ((a != nullptr ? head != a->head : !path.heads.contains(head)) && in_next_part(path, a, head))
+      continue;
     if (a != nullptr && head != a->head) {
       missing("a loop after a loop");
       continue;
@@ -539,8 +687,8 @@ void Sides::explore(Path start, Abstract* a) {
       compare_stores(path, stores, "in the loop");
       continue;
     }
-    auto& kept = path.heads[head];
-    kept.push_back(std::make_shared<Flow>(path.flow));
+    path.at_head(head);
+    const auto& kept = path.heads[head];
     std::string why = "its head was not come to often enough";
     if (shape_->loop == nullptr) {
       missing("a loop that the code does not have");

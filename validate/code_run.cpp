@@ -42,7 +42,7 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
       epochs_[list] = epoch;
       for (const Inst& i : *list) epoch += is_fence(p_, i) ? 1 : 0;
     }
-  if (epoch != 0)
+  if (epoch != 0 && p_.tickets().empty()) // who draws a number acquires once what others have released
     for (const Tensor& t : p_.tensors())
       if (t.space == codegen::Space::global && (t.output || t.device >= 0)) names.shared.insert(t.id);
   for (const int t : words_of_order(p_)) names.shared.erase(t); // which are compared one after another
@@ -646,6 +646,11 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + e] =
               (set ? high : low)[from * count_of(r) + static_cast<std::size_t>(r.first) + e % unit];
         }
+      break;
+    }
+    case InstKind::ticket: {
+      const Number drawn = number_of(fixed(p_.tickets()[static_cast<std::size_t>(i.ticket)].symbol));
+      for (Number& n : registers(i.def, number)) n = drawn;
       break;
     }
     case InstKind::wait:

@@ -66,7 +66,9 @@ class AccessNames {
 public:
   [[nodiscard]] ElementAccess of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside);
   /// Symbols of which each name made from now on says whether it has one.
-  void watch(std::vector<AtomId> symbols) { watched_ = std::move(symbols); }
+  void watch(const std::vector<AtomId>& symbols) {
+    watched_.insert(watched_.end(), symbols.begin(), symbols.end());
+  }
   [[nodiscard]] bool watched(Sym s) const;
   /// Of what no descriptor ends: the address, and what has to hold.
   [[nodiscard]] ElementAccess endless(int tensor, Sym address, Formulas::Condition inside) {

@@ -12,13 +12,20 @@
 
 namespace inlay::kernels::validate::sides {
 
-/// The regions of a Code that has at most one loop.
+/// The regions of a Code from one of them on: those before its next loop, that loop, and those behind it. Where another loop follows, these
+/// are the first regions of its own part.
 struct Shape {
   std::vector<const CodeRegion*> before, after;
   const CodeRegion* loop = nullptr;
-  explicit Shape(const Code& code) {
-    for (const CodeRegion& r : code.regions) {
-      if (r.is_loop && loop != nullptr) throw NotFollowed{"more than one loop in the code"};
+  std::optional<std::size_t> next; ///< the first region behind the loop, where another loop comes
+  explicit Shape(const Code& code, std::size_t from = 0) {
+    for (std::size_t k = from; k < code.regions.size(); ++k) {
+      const CodeRegion& r = code.regions[k];
+      if (r.is_loop && loop != nullptr) {
+        next = static_cast<std::size_t>(loop - code.regions.data()) + 1;
+        after.clear();
+        return;
+      }
       if (r.is_loop)
         loop = &r;
       else
@@ -40,15 +47,20 @@ inline bool runs_with(const CodeRegion& r, const CodeRegion& other) {
 
 using Versions = std::map<std::pair<Sym, int>, bool>;
 
-inline std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
+inline std::vector<std::pair<Sym, int>> versions_of(const std::vector<const CodeRegion*>& regions) {
   std::vector<std::pair<Sym, int>> out;
-  for (const CodeRegion& r : code.regions)
-    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+  for (const CodeRegion* r : regions)
+    for (const auto* list : {&r->prologue, &r->body, &r->epilogue})
       for (const Inst& i : *list)
         if (i.when &&
             std::find(out.begin(), out.end(), std::pair(i.when->size, i.when->modulus)) == out.end())
           out.emplace_back(i.when->size, i.when->modulus);
   return out;
+}
+inline std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
+  std::vector<const CodeRegion*> all;
+  for (const CodeRegion& r : code.regions) all.push_back(&r);
+  return versions_of(all);
 }
 
 /// The bytes after the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
@@ -153,6 +165,11 @@ struct Path {
   Trace trace;
   std::vector<std::size_t> samples;
   std::map<std::size_t, std::vector<std::shared_ptr<Flow>>> heads;
+  std::map<std::size_t, std::vector<std::size_t>> stored; ///< how many elements, at each of them
+  void at_head(std::size_t head) {
+    heads[head].push_back(std::make_shared<Flow>(flow));
+    stored[head].push_back(trace.stores.size());
+  }
   explicit Path(Flow f) : flow(std::move(f)) {}
 };
 
@@ -180,7 +197,7 @@ private:
     f.max_bytes = options_.max_bytes;
     f.executed = [this](std::uint64_t n) { steps_.take(n * Steps::followed_instruction); };
     f.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
-    f.meets = waits_for_others();
+    f.meets = waits_for_others() && !follows_ticket();
     for (const codegen::Size& z : p_.sizes())
       if (rank_ && z.symbol == p_.together().rank) f.values[z.name] = *rank_;
     for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
@@ -194,6 +211,8 @@ private:
     return f;
   }
   bool same_arguments();
+  [[nodiscard]] bool follows_ticket() const;
+  [[nodiscard]] std::int64_t number_at(const Sample& s, unsigned k) const;
   [[nodiscard]] bool has_elements(Element e) const;
   void order();
   void judge();
@@ -209,6 +228,9 @@ private:
   struct Abstract;
   void explore(Path start, Abstract* abstract);
   void ended(Path& path, Abstract* abstract);
+  /// What follows a loop of the code that has been left on the path, up to another loop and with it: the path goes on in `then`.
+  void behind(Path& path, Abstract* abstract, std::optional<int> trips,
+              const std::function<void(Path)>& then);
   bool loop(Path& path, std::size_t head, std::string& why);
   bool attempt(Abstract& a, std::string& why);
   void compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
@@ -220,9 +242,15 @@ private:
   const CodeRun::State& after(Abstract& a, int r);
   const CodeRun::State& boundary(int trips);
   [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
-  Versions versions(const Path& path, const Abstract* a);
+  [[nodiscard]] std::vector<std::string> known_of(const std::vector<std::pair<Word, bool>>& path) const;
+  Versions versions(const Path& path, const Abstract* a, const std::vector<const CodeRegion*>& regions);
+  std::vector<const CodeRegion*> that_run(const std::vector<const CodeRegion*>& regions, const Path& path,
+                                          const Abstract* a);
   bool runs(const CodeRegion& r, const Path& path, const Abstract* a);
   std::optional<int> trips_of(const Path& path, const Abstract* a);
+  std::optional<int> trips_of(const Path& path, const Abstract* a, Sym trips, Sym base);
+  bool trips_left(const Path& path, Abstract* a, const std::string& where, std::optional<int>& trips);
+  void left(const Path& path, Abstract* a, std::optional<int> trips, Events& stores);
   std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
   /// The number of the code's trips, in sizes and entries of tables.
   [[nodiscard]] Sym loop_trips() const { return code_run_->fixed(shape_->loop->trips); }
@@ -233,8 +261,9 @@ private:
     return evaluate(formula, s.symbols);
   }
   /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
-  [[nodiscard]] bool trips_are_a_size() const {
-    const auto atom = formulas_->canonical(loop_trips()).as_atom();
+  [[nodiscard]] bool trips_are_a_size() const { return is_a_size(loop_trips()); }
+  [[nodiscard]] bool is_a_size(Sym trips) const {
+    const auto atom = formulas_->canonical(trips).as_atom();
     return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
   }
   void missing(const std::string& what) { reasons_.insert(what); }
@@ -292,11 +321,29 @@ private:
   std::unique_ptr<ValuesOfWords> values_;
   std::unique_ptr<Client> client_;
   std::vector<Sample> samples_;
-  std::vector<CodeRun::State> boundaries_;
-  std::size_t most_boundaries_ = 0; ///< as far as loads of the machine are looked for in later trips
   using Loads = Flat<ElementAccess, int, HashAccess>;
-  Loads loads_until_;          ///< by which boundary
-  std::vector<Events> stores_; ///< of the trip that leads to each boundary
+  /// Of the part of the code that a path is in, around the loop of `shape_`: how the code comes to it, and what it does there.
+  struct Part {
+    CodeRun::State state;           ///< before its first region
+    Events stores;                  ///< up to there, on the path
+    std::vector<std::string> facts; ///< and what the path says there, by conditions up to `conditions`
+    std::size_t conditions = 0;
+    std::vector<Sample> samples; ///< of that path; none: of any
+    std::vector<std::pair<AtomId, Sym>>
+        periods; ///< of loops before it, by the number of the trips that the code makes
+    std::vector<CodeRun::State> boundaries;
+    std::size_t most_boundaries = 0; ///< as far as loads of the machine are looked for in later trips
+    Loads loads_until;               ///< by which boundary
+    std::vector<Events> stores_of;   ///< of the trip that leads to each boundary
+  };
+  Part part_;
+  void begin_part();
+  [[nodiscard]] bool several_loops() const {
+    return std::count_if(code_.regions.begin(), code_.regions.end(),
+                         [](const CodeRegion& r) { return r.is_loop; }) > 1;
+  }
+  /// Whether the code has left its loop where the path comes to a head: then it has been gone through from there on.
+  bool in_next_part(Path& path, Abstract* abstract, std::size_t head);
   unsigned paths_ = 0;
   std::optional<std::uint32_t> rank_; ///< of several devices, one after the other
   Number fresh_ = 1;

@@ -36,6 +36,11 @@ struct FlowWave {
   std::map<u32, std::array<Term, lanes>> scratch{}; ///< by byte: whole words; 0: nothing was written
   bool stored = false;                              ///< since it has waited for vmcnt(0) last
   FlowAccess poll{};                                ///< the last load that decides a loop
+  // What is released and acquired, in numbers of barriers that the wave has met.
+  enum class Unreleased : u8 { nothing, stored, written_back }; ///< in memory since it was last released
+  Unreleased unreleased = Unreleased::nothing;
+  u32 barriers = 0, released = 0,
+      invalidated = 0; ///< released: one more than at the last release; 0: there was none
   explicit FlowWave(Machine m) : machine(std::move(m)) {}
 };
 
@@ -176,6 +181,10 @@ struct Flow::State {
   std::string why;
   u32 last = 0, last_wave = 0, last_lane = 0;
   std::map<u32, std::vector<u32>> heads; ///< of each wave, by that of the first
+  // The number that was drawn: by which wave, whether it has waited for it, and the barrier after which all know of it.
+  std::optional<u32> drawer;
+  bool number_is_there = false;
+  u32 published = 0;
 
   Terms& t() { return common->setting.terms; }
   std::optional<bool> decide(FlowClient& client, Term condition);
@@ -190,7 +199,41 @@ struct Flow::State {
   void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void leave(FlowClient& client, FlowWave& wave, const PollLoop& loop);
   void fence(FlowClient& client, FlowWave& wave, FlowFence::Kind kind, const Operation& op, u32 at);
+  bool draw(FlowClient& client, FlowWave& wave, const Operation& op, FlowAccess a);
+  void order_memory(FlowWave& wave, const Operation& op);
 };
+
+/// What waits, write-backs and invalidations do for what others see.
+void Flow::State::order_memory(FlowWave& wave, const Operation& op) {
+  const isa::Instruction& i = *op.instruction;
+  using Unreleased = FlowWave::Unreleased;
+  if (i.wait && i.wait->vmcnt == 0) {
+    if (wave.unreleased == Unreleased::written_back)
+      wave.unreleased = Unreleased::nothing, wave.released = wave.barriers + 1;
+    if (drawer == wave.machine.wave().id) number_is_there = true;
+  }
+  if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1 && wave.unreleased == Unreleased::stored)
+    wave.unreleased = Unreleased::written_back;
+  if (i.mnemonic == "buffer_inv" && i.modifiers.sc1) wave.invalidated = wave.barriers;
+}
+
+/// False where it is no atomic that counts, of one lane that surely takes part.
+bool Flow::State::draw(FlowClient& client, FlowWave& wave, const Operation& op, FlowAccess a) {
+  const MemoryFields& f = op.memory;
+  Machine& m = wave.machine;
+  if (op.instruction->mnemonic != "global_atomic_inc" || !f.returns || f.bytes != 4 || drawer) return false;
+  const auto first = static_cast<unsigned>(std::countr_zero(m.may()));
+  if (m.may() == 0 || (m.may() & (m.may() - 1)) != 0 || t().value(m.guard(first)) != u64{1}) return false;
+  const bool released = std::all_of(waves.begin(), waves.end(), [&](const FlowWave& w) {
+    return w.unreleased == FlowWave::Unreleased::nothing && w.released <= wave.barriers;
+  });
+  const Term limit = m.vector(static_cast<unsigned>(f.data), first);
+  const auto number = client.draw(a, limit, released && wave.barriers > 0);
+  if (!number) return false;
+  m.write_vector(static_cast<unsigned>(f.dest), first, *number);
+  drawer = m.wave().id;
+  return true;
+}
 
 std::optional<bool> Flow::State::decide(FlowClient& client, Term condition) {
   if (condition == Terms::unknown) throw Fail{"a branch depends on what nothing is known of"};
@@ -450,8 +493,9 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   if (f.space == Space::scratch) return scratch_access(wave, op);
   const FlowAdd adds = added(op);
   const bool stores = f.kind == FieldKind::store || adds != FlowAdd::none;
+  const bool counts = f.kind == FieldKind::atomic && adds == FlowAdd::none && f.space == Space::global;
   if ((f.space != Space::buffer && f.space != Space::global) ||
-      (f.kind != FieldKind::load && !stores && f.kind != FieldKind::to_lds))
+      (f.kind != FieldKind::load && !stores && f.kind != FieldKind::to_lds && !counts))
     throw Fail{"not followed: " + place(op)};
   const isa::Modifiers& mod = op.instruction->modifiers;
   FlowAccess a;
@@ -467,6 +511,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   a.landed = !wave.stored;
   a.polls = std::any_of(common->polls.begin(), common->polls.end(),
                         [&](const auto& p) { return p.second.load == at; });
+  a.acquired = published != 0 && wave.invalidated >= published;
   if (a.buffer) {
     for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
     a.soffset = t().zext(m.scalar_operand(f.soffset));
@@ -509,8 +554,13 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
         if (f.high) data[k][l] = t().shr(data[k][l], t().constant(16));
       }
   }
+  if (counts) {
+    if (!draw(client, wave, op, a)) throw Fail{"not followed: " + place(op)};
+    return;
+  }
   if (stores) {
     wave.stored = true;
+    wave.unreleased = FlowWave::Unreleased::stored;
     client.store(a, data);
     return;
   }
@@ -627,6 +677,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     last_lane = 0;
     w.at = op.next;
     const isa::Instruction& i = *op.instruction;
+    order_memory(wave, op);
     switch (op.cls) {
     case Class::wait:
       if (i.wait && i.wait->vmcnt == 0) wave.stored = false;
@@ -681,6 +732,8 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     case Class::other:
       if (i.mnemonic == "s_barrier") {
         if (common->meets) fence(client, wave, FlowFence::Kind::barrier, op, at);
+        ++wave.barriers;
+        if (drawer == w.id && number_is_there && published == 0) published = wave.barriers;
         wave.entered = false;
         wave.meeting = Meeting::barrier;
         return Stop::head;

@@ -84,6 +84,9 @@ struct FlowAccess {
   Term soffset = 0;              ///< wide
   std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide
   std::array<Term, 64> guard{};  ///< condition under which the lane takes part; 0: it does not
+  /// A number has been drawn (FlowClient::draw) and waited for, the drawing wave has met the others at a barrier since, and after that this
+  /// wave has made its caches forget what they had of memory (buffer_inv sc1): what others released before theirs is seen.
+  bool acquired = false;
 };
 
 /// What orders a wave's accesses for other workgroups, or for the waves of this one; with FlowOptions::meets.
@@ -118,6 +121,13 @@ public:
   virtual void left(const FlowAccess& poll, const std::array<Term, 64>& stays) {
     static_cast<void>(poll);
     static_cast<void>(stays);
+  }
+  /// global_atomic_inc of one lane, which counts up to `limit` and then from 0 again: the word that comes back, what was there before.
+  /// `released`: whatever any wave has stored in memory was written back to where others see it (buffer_wbl2 sc1) and waited for before the
+  /// last barrier. Nothing: it is not followed; it is asked for once on a path.
+  virtual std::optional<Term> draw(const FlowAccess& access, Term limit, bool released) {
+    static_cast<void>(access), static_cast<void>(limit), static_cast<void>(released);
+    return std::nullopt;
   }
   /// The value of a condition, when it is the same for everything that is still possible here.
   virtual std::optional<bool> decide(Term condition) = 0;

@@ -22,6 +22,7 @@
 #include <inlay/solver/prove.h>
 #endif
 
+#include <inlay/algebra/nearest.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -222,6 +223,15 @@ solver::Verdict prove(const std::string& property, const py::args& arguments,
   using namespace solver;
   std::vector<std::string> texts;
   for (const py::handle a : arguments) texts.push_back(py::str(a).cast<std::string>());
+  static const std::vector<std::string> properties = {"equal",         "injective", "bijective", "disjoint",
+                                                      "covers",        "within",    "aligned",   "inverse",
+                                                      "conflict-free", "coalesced"};
+  if (std::ranges::find(properties, property) == properties.end()) {
+    std::string known;
+    for (const std::string& p : properties) known += (known.empty() ? "" : ", ") + p;
+    throw QuestionError("prove: unknown property '" + property + "'\n  hint   " +
+                        did_you_mean(property, properties) + known);
+  }
   const bool two = property == "equal" || property == "disjoint" || property == "inverse";
   const bool term = property == "covers" || property == "within" || property == "aligned";
   if (texts.size() != (two || term ? 2U : 1U))
@@ -251,8 +261,7 @@ solver::Verdict prove(const std::string& property, const py::args& arguments,
   if (property == "within") return prove_within(a, texts[1], where, options);
   if (property == "aligned") return prove_aligned(a, texts[1], where, options);
   if (property == "conflict-free") return prove_conflict_free(a, access, arch, where, options);
-  if (property == "coalesced") return prove_coalesced(a, element_bytes, arch, lines, where, options);
-  throw QuestionError("prove: unknown property '" + property + "'");
+  return prove_coalesced(a, element_bytes, arch, lines, where, options);
 }
 
 py::object witness_of(const solver::Verdict& v) {

@@ -455,7 +455,8 @@ def _factor(a):
 def _factor_of(dtype):
     name = _name_of(dtype)
     if name not in _FACTORS:
-        raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken")
+        raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken" +
+                        ("\n  hint   float16 or bfloat16, of which sums are in float32: a.half(), a.astype('float16')" if name.startswith("float") else ""))
     return _FACTORS[name]
 
 
@@ -640,6 +641,9 @@ def _by_rows(name, inputs, output, options, device, arch):
 def softmax(x, /, *, device="auto", arch=None, **options):
     """softmax over the last dimension. `device`, `arch`: as of gemm."""
     x = _taken(x)
+    for name in ("dim", "axis"):
+        if (over := options.pop(name, -1)) not in (-1, len(getattr(x, "shape", ())) - 1):
+            raise ValueError(f"softmax: {name}={over}, and it is over the last one\n  hint   inlay.softmax(x.{'movedim' if _is_tensor(x) else 'swapaxes'}({over}, -1)), and back")
     if _is_tensor(x):
         from . import torch
 
@@ -689,6 +693,8 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
     Heads of k and v may be fewer: each is shared by as many heads of q. `causal`: query i sees keys 0 to i, however many there are.
     """
     q, k, v = map(_taken, (q, k, v))
+    if "scale" in options:
+        raise ValueError("flash_attention: scores are scaled by 1 / sqrt(head size)\n  hint   for another scale: q * (scale * sqrt(head size))")
     if _is_tensor(q):
         from . import torch
 

@@ -108,7 +108,8 @@ def run(kernel, /, *, check=None, stress=False, time=False, seed=None, **options
 def _arguments(args, directory):
     """Arguments of a launch: arrays are read and written in place, numbers are i32 or f32, texts are what `--arg` takes.
 
-    The texts, and the arrays with the files that hold them after the launch.
+    A launch gets an address: what lies from an array's first element to its last is there, strides and all.
+    The texts, and the memory of arrays with the files that hold it before and after the launch.
     """
     import numpy
 
@@ -130,11 +131,26 @@ def _arguments(args, directory):
         else:
             array = host(a)
             before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in", "out"))
-            numpy.ascontiguousarray(array).tofile(before)
+            memory = _memory(k, array)
+            memory.tofile(before)
             texts.append(f"inout:{before}:{after}" if array.flags.writeable else f"in:{before}")
             if array.flags.writeable:
-                back.append((array, after))
+                back.append((memory, before, after))
     return texts, back
+
+
+def _memory(k, array):
+    """The bytes from the first element of an array to its last."""
+    import ctypes
+
+    import numpy
+
+    if any(stride < 0 and extent > 1 for stride, extent in zip(array.strides, array.shape)):
+        raise ValueError(f"argument {k}: strides {array.strides}: some elements lie before the first, whose address a launch gets\n  hint   numpy.ascontiguousarray")
+    if not array.size:
+        return numpy.empty(0, numpy.uint8)
+    size = array.itemsize + sum((extent - 1) * stride for stride, extent in zip(array.strides, array.shape))
+    return numpy.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(array.ctypes.data))
 
 
 def checks(value):
@@ -188,11 +204,13 @@ def bytes_of(array):
 
 
 def _copy_back(back):
+    """What a launch has written: memory may be that of several arguments."""
     import numpy
 
-    for array, file in back:
-        if os.path.exists(file):
-            array[...] = numpy.fromfile(file, dtype=array.dtype).reshape(array.shape)
+    for memory, before, after in back:
+        if os.path.exists(after):
+            old, new = (numpy.fromfile(file, numpy.uint8) for file in (before, after))
+            numpy.copyto(memory, new, where=old != new)
 
 
 def _grid(file, grid):

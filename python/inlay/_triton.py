@@ -65,7 +65,7 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
         return Report(*_of_launches(launches, arch), files[-1] if files else None)
     code = compiled("check", kernel, grid, arch, args, kwargs)
     details = exec(code.file, *code.values, check=None if check == "all" else check, stress=stress, **code.launch)
-    return Report(code.name, arch, details, code.file)
+    return Report(code.name, processor(arch), details, code.file)
 
 
 def _of_launches(launches, arch):

@@ -469,6 +469,16 @@ class Kernels(unittest.TestCase):
             self.assertEqual((c.shape, c.dtype), (want.shape, a.dtype))
             numpy.testing.assert_allclose(c, want, rtol=RELATIVE, atol=k * 2.0**-20)
 
+    def test_hints(self):
+        x = self.array(4, 64)
+        numpy.testing.assert_array_equal(inlay.softmax(x, axis=1), inlay.softmax(x))
+        for f, error, hint in ((lambda: inlay.softmax(x, dim=0), ValueError, r"dim=0, and it is over the last one\n  hint   inlay.softmax\(x.swapaxes\(0, -1\)\)"),
+                               (lambda: inlay.gemm(x.astype(numpy.float32), x.T.astype(numpy.float32)), TypeError, "float32: .*\n  hint   float16 or bfloat16, of which sums are in float32"),
+                               (lambda: inlay.flash_attention(*3 * [self.array(1, 4, 2, 64)], scale=1.0), ValueError, r"scaled by 1 / sqrt\(head size\)\n  hint   .*q \* \(scale"),
+                               (lambda: inlay.prove("injectiv", "(4,8):(8,1)"), ValueError, "unknown property 'injectiv'\n  hint   did you mean injective\\? equal, injective,")):
+            with self.assertRaisesRegex(error, hint):
+                f()
+
     def test_gemm_with_alpha_beta_and_c(self):
         for (m, n, k), options in (((33, 65, 24), {}), ((17, 40, 13), {}), ((5, 8, 0), {}), ((16, 24, 32), {"out": "f32"})):
             a, b, c = self.array(m, k), self.array(k, n), self.array(m, n, dtype=numpy.float32 if options else numpy.float16)
@@ -779,6 +789,33 @@ class Triton(unittest.TestCase):
             wrong = inlay.check(triton_kernels.add_unmasked[(4,)], x, y, out, n, BLOCK=256, arch=arch)
             self.assertFalse(wrong)
             self.assertIn("triton_kernels.py", str(wrong))
+
+    def test_arrays_as_they_lie(self):
+        """A launch gets an address and strides: of transposed matrices, of parts of a matrix, of what is input and output."""
+        import triton_kernels
+
+        random, size = numpy.random.default_rng(1), 32
+        a, b = random.random((size, size)).astype(numpy.float16), random.random((size, size)).astype(numpy.float16)
+        whole = numpy.full((size, 2 * size), 7, numpy.float32)
+        c = whole[:, size:]
+        for x in (a, a.T):
+            for y in (b, b.T):
+                strides = [s // m.itemsize for m in (x, y, c) for s in m.strides]
+                c[...] = 0
+                report = inlay.check(triton_kernels.matmul_of_one_tile[(1,)], x, y, c, *strides, SIZE=size)
+                self.assertTrue(report, report)
+                numpy.testing.assert_allclose(c, x.astype(float) @ y.astype(float), rtol=1e-3)
+                self.assertTrue((whole[:, :size] == 7).all())
+        x, n = random.random(1000).astype(numpy.float32), 500
+        for out in (x.copy(), numpy.zeros(1000, numpy.float32)):
+            had, every_second = out.copy(), x[::2]
+            self.assertTrue(inlay.check(triton_kernels.add[(2,)], out, every_second, out, n, BLOCK=256))
+            numpy.testing.assert_array_equal(out[:n], had[:n] + x[:n])  # the address of every second is that of all
+            numpy.testing.assert_array_equal(out[n:], had[n:])
+        self.assertFalse(inlay.check(triton_kernels.add[(4,)], x[500:], x, x.copy(), 1000, BLOCK=256))
+        with self.assertRaisesRegex(ValueError, "argument 0: strides .* some elements lie before the first"):
+            inlay.check(triton_kernels.add[(4,)], x[::-1], x, x.copy(), 1000, BLOCK=256)
+        self.assertEqual(inlay.check(triton_kernels.add[(4,)], x, x, x.copy(), 1000, BLOCK=256, arch="MI355X").arch, "gfx950")
 
     def test_clocks_and_waits_of_a_kernel(self):
         import triton_kernels

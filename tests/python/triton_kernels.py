@@ -14,3 +14,10 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 def add_unmasked(x, y, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(x + at) + tl.load(y + at))
+
+
+@triton.jit
+def matmul_of_one_tile(a, b, c, by_am, by_ak, by_bk, by_bn, by_cm, by_cn, SIZE: tl.constexpr):
+    m, n = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
+    product = tl.dot(tl.load(a + m * by_am + n * by_ak), tl.load(b + m * by_bk + n * by_bn))
+    tl.store(c + m * by_cm + n * by_cn, product)

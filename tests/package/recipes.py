@@ -64,6 +64,21 @@ def conda():
     assert one.recipe.package.version == version
 
 
+def workflow():
+    text, plugin, command = read("packaging/kernels.yml"), read("python/pytest_inlay.py"), read("cli/run_with.cpp")
+    options = re.findall(r"pytest (.*)", text)[-1].split()
+    assert "--inlay" in options and all(f'"{o}"' in plugin for o in options if o.startswith("--inlay")), options
+    given = re.search(r"inlay run-with (.*) -- ", text).group(1).split()
+    assert given and all(f"{o}" in command for o in given if o.startswith("--")), given
+    try:
+        import yaml
+    except ImportError:
+        return
+    steps = yaml.safe_load(text)["jobs"]["emulator"]["steps"]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+
+
 dockerfile()
 conda()
-print("Dockerfile and recipe agree with the project's files")
+workflow()
+print("Dockerfile, recipe and workflow agree with the project's files")

@@ -313,12 +313,21 @@ def _torch_on_processor(emulator):
     properties = types.SimpleNamespace(name="inlay's emulator", gcnArchName=emulator.arch, multi_processor_count=units.value, warp_size=64,
                                        major=major, minor=minor, total_memory=192 << 30, L2_cache_size=4 << 20)
     here = {"is_available": True, "device_count": 1, "current_device": 0, "empty_cache": None, "set_device": None,
-            "manual_seed": None, "manual_seed_all": None, "get_device_capability": (major, minor), "is_initialized": True,
+            "get_device_capability": (major, minor), "is_initialized": True,
             "get_device_name": properties.name, "get_device_properties": properties, "_sleep": None,
             "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0, "memory_stats": {},
             "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
+    if hasattr(torch, "accelerator"):  # as of a torch without a GPU: torch.compile is for the processor
+        torch.accelerator.is_available = lambda: False
+    # Random numbers of the device are those of the processor.
+    random = torch.default_generator
+    torch.cuda.manual_seed = torch.cuda.manual_seed_all = lambda seed: random.manual_seed(seed) and None
+    torch.cuda.initial_seed = lambda: random.initial_seed()
+    torch.cuda.get_rng_state = lambda device=None: random.get_state()
+    torch.cuda.set_rng_state = lambda state, device=None: random.set_state(state) and None
+    torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all = lambda: [random.get_state()], lambda states: random.set_state(states[0]) and None
     torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
     torch.cpu.set_stream = lambda *args, **kwargs: None
     _graphs.install(torch, emulator)

@@ -381,6 +381,46 @@ def test_graphed_callables():
             torch.testing.assert_close(p.grad, q.grad)
 
 
+def model():
+    import inlay
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.matrix = (torch.nn.Parameter(torch.rand(*shape, dtype=torch.float16)) for shape in ((64,), (64, 32)))
+
+        def forward(self, x):
+            return inlay.gemm(inlay.rms_norm(x, self.weight), self.matrix)
+
+    return Model().cuda()
+
+
+def test_functions_of_inlay_replayed():
+    m, x, graph = model(), torch.rand(8, 64, device="cuda").half(), torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        m(x)
+        with torch.cuda.graph(graph):
+            y = m(x)
+        x.copy_(torch.rand(8, 64).half())
+        assert not torch.equal(y, m(x))
+        graph.replay()
+        assert torch.equal(y, m(x))
+
+
+def test_functions_of_inlay_compiled():
+    m, x = model(), torch.rand(8, 64, device="cuda").half()
+    assert torch.equal(torch.compile(m, fullgraph=True)(x), m(x))
+
+
+def test_random_numbers():
+    torch.cuda.manual_seed(5)
+    state, first = torch.cuda.get_rng_state(), torch.rand(4, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(torch.rand(4, device="cuda"), first)
+    torch.cuda.manual_seed_all(5)
+    assert torch.equal(torch.rand(4, device="cuda"), first)
+
+
 def test_wrong_when_replayed():
     x, out, graph = torch.rand(1000, device="cuda"), torch.zeros(990, device="cuda"), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -480,7 +520,7 @@ class Plugin(unittest.TestCase):
         with open(os.path.join(self.folder, "test_graphs.py"), "w") as file:
             file.write(GRAPHS)
         status, said = self.pytest("--inlay", "test_graphs.py")
-        self.assertIn("1 failed, 4 passed", said)
+        self.assertIn("1 failed, 7 passed", said)
         self.assertRegex(said, r"bounds: writes 4 bytes at argument 2 \+ 0xf78 of 3960 bytes(.|\n)*source test_graphs.py:10(.|\n)*FAILED test_graphs.py::test_wrong_when_replayed")
 
     def test_stress(self):

@@ -1,6 +1,6 @@
 // Products of groups of rows, each with a matrix of its own: C[p,n] = sum_k A[p,k] B[g,n,k], g the group of the block of p.
-#include "../lds_swizzle.h"
 #include "../page.h"
+#include "../staged.h"
 #include "narrow.h"
 
 #include <fmt/format.h>
@@ -9,14 +9,13 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::rows_tv;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
   Scales scales = Scales::none;
   std::int64_t m = 300, n = 128, k = 256, groups = 4;
-  int tile_m = 64, tile_n = 64;
+  int tile_m = 64, tile_n = 64, waves_m = 2, waves_n = 2;
+  bool transfer = false;
   [[nodiscard]] std::int64_t blocks() const { return up(m, tile_m); }
 };
 
@@ -25,13 +24,26 @@ Program program(const Asked& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("grouped_gemm: {}\n  hint   {}", what, hint));
   };
-  for (const int tile : {s.tile_m, s.tile_n})
-    if (tile != 64 && tile != 128) refuse(fmt::format("--tile {}x{}", s.tile_m, s.tile_n), "64 or 128 each");
+  const int waves = s.waves_m * s.waves_n;
+  if (waves != 4 && waves != 8)
+    refuse(fmt::format("--waves {}x{}", s.waves_m, s.waves_n), "4 or 8 altogether");
+  for (const auto& [tile, along] : {std::pair(s.tile_m, s.waves_m), std::pair(s.tile_n, s.waves_n)})
+    if ((tile != 64 && tile != 128 && tile != 256) || tile % (16 * along) != 0 || tile < 8 * waves)
+      refuse(
+          fmt::format("--tile-m {} --tile-n {} with --waves {}x{}", s.tile_m, s.tile_n, s.waves_m, s.waves_n),
+          "64, 128 or 256 each, 16 for each wave beside another");
+  if (s.transfer && s.scales == Scales::block)
+    refuse("--direct-to-lds yes with --scales block",
+           "no: scales of blocks are loaded by addresses of 64 bits");
+  if (s.tile_m * s.tile_n > 256 * 64 * waves)
+    refuse(
+        fmt::format("--tile-m {} --tile-n {} with --waves {}x{}", s.tile_m, s.tile_n, s.waves_m, s.waves_n),
+        "2x4: a work-item has 256 sums");
   if (s.out != Element::f32 && s.out != Element::f16 && s.out != Element::bf16)
     refuse(fmt::format("--out {}", to_string(s.out)), "f16, bf16 or f32");
   const Target& target = Target::named(s.arch);
   const ScaledProduct p =
-      ScaledProduct::of("grouped_gemm", target, s.type, s.scales, 2, 2, s.tile_m, s.tile_n);
+      ScaledProduct::of("grouped_gemm", target, s.type, s.scales, s.waves_m, s.waves_n, s.tile_m, s.tile_n);
   const int depth = p.depth(), v = p.vector(), threads = p.tiling.threads();
   Program k("grouped_gemm", target, threads);
   const Sym M = k.size("m", {.most = 1 << 22}), N = k.size("n", {.most = 1 << 20, .multiple = 4}),
@@ -60,17 +72,17 @@ Program program(const Asked& s) {
 
   const Sym bn = k.workgroups(0, N, p.tile_n), bm = k.workgroups(1, M, s.tile_m),
             g = k.uniform(of_blocks, bm);
-  const Layout by_a = rows_tv(s.tile_m, depth, v, threads), by_b = rows_tv(p.tile_n, depth, v, threads);
-  const Tensor a = conflict_free_tile(k, "lds_a", s.type, s.tile_m, depth, v, by_a, p.tiling.a()),
-               b = conflict_free_tile(k, "lds_b", s.type, p.tile_n, depth, v, by_b, p.tiling.b());
+  const Staged staged{s.type, depth, v, threads, s.transfer};
+  const Tensor a = staged.tile(k, "lds_a", s.tile_m, p.tiling.a()),
+               b = staged.tile(k, "lds_b", p.tile_n, p.tiling.b());
   const Fragment acc = p.zeros(k);
   const auto scales = [&](Sym t) {
     return std::vector{k.load(k.tile(*SA, {s.tile_m, 1}, {bm, t}), p.of_rows(), 1),
                        k.load(k.tile(*SB, {1, p.columns(), 1}, {g, bn, t}).keep({2, 1}), p.of_columns(), 1)};
   };
   k.loop(K, depth, p.pipeline(target, s.tile_m + p.tile_n), [&](Sym t) {
-    k.copy(k.tile(A, {s.tile_m, depth}, {bm, t}), a, by_a, v);
-    k.copy(k.tile(B, {1, p.tile_n, depth}, {g, bn, t}).keep({1, 2}), b, by_b, v);
+    staged.copy(k, k.tile(A, {s.tile_m, depth}, {bm, t}), a, s.tile_m);
+    staged.copy(k, k.tile(B, {1, p.tile_n, depth}, {g, bn, t}).keep({1, 2}), b, p.tile_n);
     const Fragment of_a = k.read(a, p.tiling.a(), v), of_b = k.read(b, p.tiling.b(), v);
     p.mma(k, acc, of_a, of_b, [&] { return scales(t); });
   });
@@ -135,9 +147,12 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
              "columns of A and B, a multiple of 8; of 8 bits 16, of blocks 128"},
             {"groups", Read::number(&Asked::groups, 1, 1 << 12), "4", "matrices B"},
             {"tile-m", Read::number(&Asked::tile_m, 1, 512), "64",
-             "rows of a block, which the table counts: 64 or 128"},
-            {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto", "columns of a workgroup: 64 or 128",
-             "64"}}},
+             "rows of a block, which the table counts: 64, 128 or 256"},
+            {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto",
+             "columns of a workgroup: 64, 128 or 256; of blocks 128", "64"},
+            {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto", "waves along M and N",
+             "2x2"},
+            direct_to_lds_option<Asked>(&Asked::transfer)}},
       .program = program,
       .sizes =
           [](const Asked& s) {
@@ -155,7 +170,11 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
       .candidates =
           [](const Asked&, const Flags& fixed) {
             std::vector<Flags> all;
-            for (const char* tile : {"64", "128"}) add_candidate(all, {{"tile-n", tile}}, fixed);
+            for (const char* tile : {"64", "128", "256"})
+              for (const char* waves : {"2x2", "2x4"})
+                for (const char* transfer : {"yes", "no"})
+                  add_candidate(all, {{"tile-n", tile}, {"waves", waves}, {"direct-to-lds", transfer}},
+                                fixed);
             return all;
           },
       .bound =
@@ -164,8 +183,10 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
                              products_per_clock(s.arch, codegen::bits(s.type) == 8 ? machine::Operand::fp8
                                                                                    : machine::Operand::f16),
                          trips = static_cast<double>(s.k) * codegen::bits(s.type) / 1024,
-                         trip = 200 + s.tile_m * s.tile_n * 1024.0 / codegen::bits(s.type) / rate;
-            return rounds(s.arch, s.blocks() * up(s.n, s.tile_n), 2) * (3000 + trips * trip);
+                         products = s.tile_m * s.tile_n * 1024.0 / codegen::bits(s.type) / rate,
+                         moved = 128.0 * (s.tile_m + s.tile_n) / (s.transfer ? 64 : 48);
+            return rounds(s.arch, s.blocks() * up(s.n, s.tile_n), s.waves_m * s.waves_n > 4 ? 1 : 2) *
+                   (3000 + trips * (100 + std::max(products, moved)));
           }});
 }
 

@@ -1,7 +1,7 @@
 // Two products of the same rows, one through an activation times the other: the up-projection of a gated feed-forward layer.
-#include "../lds_swizzle.h"
 #include "../map/lowered.h"
 #include "../page.h"
+#include "../staged.h"
 
 #include <fmt/format.h>
 
@@ -75,27 +75,16 @@ Program program(const Asked& s) {
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
-  const int lanes = target.lanes_per_transfer();
-  const auto in_lds = [&](const std::string& name, int rows, const Layout& reads) {
-    return s.transfer
-               ? k.lds(name, s.type, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes))
-               : conflict_free_tile(k, name, s.type, rows, s.tile_k, v,
-                                    codegen::rows_tv(rows, s.tile_k, v, s.threads()), reads);
-  };
-  const auto bring = [&](const codegen::View& from, const Tensor& to, int rows) {
-    if (s.transfer)
-      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, s.threads(), lanes), v / lanes);
-    else
-      k.copy(from, to, codegen::rows_tv(rows, s.tile_k, v, s.threads()), v);
-  };
-  const Tensor x = in_lds("lds_x", s.tile_m, mma.a()), gate = in_lds("lds_gate", s.tile_n, mma.b()),
-               up = in_lds("lds_up", s.tile_n, mma.b());
+  const Staged staged{s.type, s.tile_k, v, s.threads(), s.transfer};
+  const Tensor x = staged.tile(k, "lds_x", s.tile_m, mma.a()),
+               gate = staged.tile(k, "lds_gate", s.tile_n, mma.b()),
+               up = staged.tile(k, "lds_up", s.tile_n, mma.b());
   const Fragment g = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n}),
                  u = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
   k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
-    bring(k.tile(X, {s.tile_m, s.tile_k}, {bm, t}), x, s.tile_m);
-    bring(k.tile(Wg, {s.tile_n, s.tile_k}, {bn, t}), gate, s.tile_n);
-    bring(k.tile(Wu, {s.tile_n, s.tile_k}, {bn, t}), up, s.tile_n);
+    staged.copy(k, k.tile(X, {s.tile_m, s.tile_k}, {bm, t}), x, s.tile_m);
+    staged.copy(k, k.tile(Wg, {s.tile_n, s.tile_k}, {bn, t}), gate, s.tile_n);
+    staged.copy(k, k.tile(Wu, {s.tile_n, s.tile_k}, {bn, t}), up, s.tile_n);
     const Fragment of_x = k.read(x, mma.a(), v), of_gate = k.read(gate, mma.b(), v),
                    of_up = k.read(up, mma.b(), v);
     k.mma(g, of_x, of_gate, mma);

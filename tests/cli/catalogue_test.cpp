@@ -272,6 +272,9 @@ const std::vector<Row> table = {
     {"grouped_gemm", "", {"--m 1 --n 4 --k 8 --groups 1", "--m 300 --n 72 --k 200"}},
     {"grouped_gemm", "--dtype fp8 --tile-m 128", {"--m 500 --n 68 --k 144"}},
     {"grouped_gemm",
+     "--tile-m 256 --tile-n 256 --waves 2x4 --direct-to-lds yes",
+     {"--m 700 --n 300 --k 200"}},
+    {"grouped_gemm",
      "--dtype fp8 --scales block --tile-n 128 --out f32",
      {"--m 300 --n 260 --k 384 --groups 2"}},
     {"grouped_gemm", "--dtype i8 --out f16", {"--m 300 --n 72 --k 208"}},
@@ -526,7 +529,7 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "block", "--k", "144"}),
              Contains("multiple of 128"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "f32"}), Contains("--dtype f32"));
-  CHECK_THAT(said({"grouped_gemm", "--tile-m", "48"}), Contains("--tile 48x64"));
+  CHECK_THAT(said({"grouped_gemm", "--tile-m", "48"}), Contains("--tile-m 48"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "fp8", "--scales", "block", "--k", "200"}),
              Contains("k = 200"));
   CHECK_THAT(said({"moe_combine", "--vector", "3"}), Contains("--vector 3"));

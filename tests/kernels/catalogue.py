@@ -84,9 +84,12 @@ def rows():
     for kernel in ("moe_stage1", "moe_stage2"):
         for form in ("--dtype fp8", "--dtype fp8 --scales block", "--dtype i8"):
             add(kernel, form, "--tokens 33 --k 256 --inter 256", types=(None,))
-    add("grouped_gemm", "", "--m 300 --n 72 --k 200", "--m 8192 --n 4096 --k 4096 --groups 8", types=both)
-    for form in ("--dtype fp8", "--dtype fp8 --scales block", "--dtype i8"):
-        add("grouped_gemm", form, "--m 300 --n 260 --k 256", "--m 8192 --n 4096 --k 4096 --groups 8", types=(None,))
+    groups, fast = "--m 8192 --n 4096 --k 4096 --groups 8", {"gfx942": "--tile-m 128 --tile-n 128", "gfx950": "--tile-m 256 --tile-n 256 --waves 2x4 --direct-to-lds yes"}
+    for arch, form in fast.items():
+        add("grouped_gemm", form, "--m 300 --n 72 --k 200", groups, types=both, archs=(arch,))
+        for narrow in ("fp8", "i8"):
+            add("grouped_gemm", form, "--m 300 --n 260 --k 256", groups, types=(narrow,), archs=(arch,))
+    add("grouped_gemm", "--scales block", "--m 300 --n 260 --k 256", groups, types=("fp8",))
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
     add("attention_backward_delta", "", "--queries 70", types=both)

@@ -82,8 +82,9 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
     m.arguments.push_back(std::move(out));
   }
   const auto tiles = [&](const kernels::LaunchContract::Axis& g) {
-    if (g.size < 0) return std::to_string((g.extent + g.tile - 1) / g.tile);
-    const std::string& name = c.sizes[static_cast<std::size_t>(g.size)].name;
+    if (g.size < 0 && !g.formula) return std::to_string((g.extent + g.tile - 1) / g.tile);
+    const std::string name =
+        g.formula ? "(" + g.formula.text() + ")" : c.sizes[static_cast<std::size_t>(g.size)].name;
     return g.tile == 1 ? name : fmt::format("({} + {})/{}", name, g.tile - 1, g.tile);
   };
   if (c.workers > 0) {

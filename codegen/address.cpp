@@ -141,7 +141,7 @@ bool counts_to_least(SymContext& context, Sym s) {
 namespace {
 // Whether a tile may begin behind the end of its axis: then no number of records is left, and its coordinates are compared in registers. Of
 // tiles that a grid axis counts those of its own length begin inside, and others need not: `64*wg` of n, `64*wg + 64`, `64*wg` where
-// the grid counts another size. `or_at_it`: at the end is behind it. In a program with branches it is for these to say.
+// the grid counts another size. `or_at_it`: at the end is behind it. Where a branch is by one of the two it is for that to say.
 bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it = false) {
   const auto size_of = [&](Sym s) {
     return std::find_if(program.sizes().begin(), program.sizes().end(),
@@ -154,9 +154,15 @@ bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it
                                  second[] = {{*g.symbol.as_atom(), Sym(1)}};
     const auto at = substitute(begin, first).constant(), next = substitute(begin, second).constant();
     if (!at || !next || !(begin == Sym(*at) + Sym(*next - *at) * g.symbol) || begin == Sym(*at)) continue;
+    // A branch by the workgroup's number or by the size may say that the tile begins inside.
     bool branches = false;
-    each_op(program.body(),
-            [&](const Op& op) { branches = branches || std::holds_alternative<IfOp>(op.what); });
+    const auto says = [&](Sym side) {
+      for (const AtomId a : symbols(side))
+        branches = branches || a == *g.symbol.as_atom() || a == *size->symbol.as_atom();
+    };
+    each_op(program.body(), [&](const Op& op) {
+      if (const auto* b = std::get_if<IfOp>(&op.what)) says(b->condition.a), says(b->condition.b);
+    });
     if (branches) return false;
     if (g.extent == extent)
       return *next - *at > Int(g.tile) ||
@@ -164,6 +170,16 @@ bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it
     return size_of(g.extent) != program.sizes().end() && le(g.extent, extent) != Truth::yes;
   }
   return false;
+}
+} // namespace
+
+namespace {
+/// Along a broadcast axis, `(m,n):(0,1)`, no coordinate lies behind another.
+bool all_in_one_place(const Tensor& tensor, std::size_t axis) {
+  const SymLayout& inner = tensor.place.inner();
+  const SymLayout mode = tensor.shape.size() == 1 ? inner : inner.mode(axis);
+  const auto modes = mode.modes();
+  return std::all_of(modes.begin(), modes.end(), [](const auto& m) { return m.stride.scale == Sym(0); });
 }
 } // namespace
 
@@ -239,8 +255,10 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       for (std::size_t n = before + 1; n < axes; ++n)
         shorter = shorter || (!tensor.output && !(base[order[n]] == Sym(0)) && access.extents[order[n]] > 1);
       if (step[outer] == Sym(0) && !moves &&
-          !may_begin_past(program, base[outer], tensor.shape[outer], shorter))
+          !may_begin_past(program, base[outer], tensor.shape[outer], shorter)) {
+        if (all_in_one_place(tensor, outer)) continue; // where it ends is for a comparison to say
         out.descriptor_axis = static_cast<int>(outer);
+      }
       break;
     }
     moves = moves || !step[outer].is_constant();

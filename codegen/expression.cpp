@@ -534,7 +534,8 @@ Expr Expressions::normal(Expr e) {
     const ExprNode body = node(of.args[0]);
     if (body.fn != Fn::mul || node(body.args[0]).fn != Fn::constant) return std::nullopt;
     const double factor = node(body.args[0]).value;
-    if (!(factor > 0) || std::isinf(factor)) return std::nullopt;
+    const bool any_sign = of.fn == Fn::inside && of.value == 0 && factor != 0;
+    if (!(factor > 0 || any_sign) || std::isinf(factor)) return std::nullopt;
     std::vector<int> others(body.args.begin() + 1, body.args.end());
     ExprNode inner = of;
     inner.args = {others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id};
@@ -597,6 +598,16 @@ Expr Expressions::normal(Expr e) {
     }
     if (le(n.index[0] + Sym(1), n.index[1]) == Truth::yes) {
       out = arg(0);
+      break;
+    }
+    if (n.value == 0 && node(n.args[0]).fn == Fn::add) { // term by term
+      std::vector<int> terms;
+      for (const int a : std::vector<int>(node(n.args[0]).args)) {
+        ExprNode one = n;
+        one.args = {a};
+        terms.push_back(normal(make(std::move(one))).id);
+      }
+      out = sorted(Fn::add, terms);
       break;
     }
     [[fallthrough]];

@@ -14,6 +14,7 @@
 #include <inlay/machine/lds.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -891,6 +892,11 @@ std::string as_text(double value) {
   Expressions x;
   return to_string(x.constant(value), [](int) { return std::string(); });
 }
+// As few digits as read back the same number.
+std::string digits(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
 // Every number is one that f32 has: 1e300 would be infinite, and 1e-300 would be 0.
 void check_constant(const char* operation, double value, const std::source_location& where) {
   const auto narrow = static_cast<float>(value);
@@ -1318,7 +1324,8 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
     throw CodegenError("fill: " + as_text(beyond) + " is no number of " + to_string(from.element) +
                            ", which its fragment holds",
                        "line   " + std::to_string(where.line()),
-                       "k.map({x}, [](const auto& v) { return v[0]; }) before it, which gives f32");
+                       "the nearest that it has is " + digits(rounded(from.element, beyond)) +
+                           (from.element == Element::f32 ? "" : "; a k.map before it gives f32"));
   return map(
       {from},
       [&](const std::vector<Expr>& x) { return inside(origin + position(axis), bound, x[0], beyond); },

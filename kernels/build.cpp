@@ -153,13 +153,17 @@ ProofReport prove(const codegen::Code& code) {
 
 namespace {
 
+std::vector<std::string> names_of_sizes(const codegen::Program& program) {
+  std::vector<std::string> names;
+  for (const codegen::Size& s : program.sizes()) names.push_back(to_string(s.symbol));
+  return names;
+}
+
 // Bits up to the last element; strides in memory are not negative.
 SizeFormula extent_of(const codegen::Program& program, const codegen::Tensor& t) {
   std::vector<Sym> last;
   for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
-  std::vector<std::string> names;
-  for (const codegen::Size& s : program.sizes()) names.push_back(to_string(s.symbol));
-  return {to_string((t.at(last) + Sym(1)) * Sym(codegen::bits(t.element))), names};
+  return {to_string((t.at(last) + Sym(1)) * Sym(codegen::bits(t.element))), names_of_sizes(program)};
 }
 
 } // namespace
@@ -190,16 +194,23 @@ LaunchContract contract_of(const codegen::Program& program) {
     LaunchContract::Axis axis{number, -1, 1, tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)
       if (program.sizes()[s].symbol == extent) axis.size = static_cast<int>(s);
-    if (axis.size < 0) {
-      const auto constant = extent.constant();
-      if (!constant)
-        throw std::invalid_argument(fmt::format(
-            "{}: grid axis {} counts tiles of {}, which is no size of the kernel\n"
-            "  hint   a size of its own, k.size(..), or a grid over a size and if_less(..) around "
-            "what is stored",
-            program.name(), number, to_string(extent)));
+    if (axis.size >= 0) return axis;
+    if (const auto constant = extent.constant()) {
       axis.extent = constant->value();
+      return axis;
     }
+    const auto refuse = [&](const char* why, const char* hint) {
+      throw std::invalid_argument(fmt::format("{}: grid axis {} counts tiles of {}, {}\n  hint   {}",
+                                              program.name(), number, to_string(extent), why, hint));
+    };
+    for (const AtomId a : symbols(extent))
+      if (std::none_of(program.sizes().begin(), program.sizes().end(),
+                       [&](const codegen::Size& z) { return *z.symbol.as_atom() == a; }))
+        refuse("which is no formula of the kernel's sizes",
+               "a size of its own, k.size(..), or a grid over a size and if_less(..) around what is stored");
+    if (const auto least = interval(extent).lower; !least || *least < Int(1))
+      refuse("which may be 0 or less", "a size whose least number leaves a workgroup: n / 2 of n from 2 on");
+    axis.formula = {to_string(extent), names_of_sizes(program)};
     return axis;
   };
   for (const codegen::GridAxis& g : program.grid())

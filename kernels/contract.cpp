@@ -31,8 +31,10 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   }
   LaunchPlan plan;
   const auto tiles = [&](const Axis& g) {
-    const std::int64_t extent = g.size >= 0 ? values[static_cast<std::size_t>(g.size)] : g.extent;
-    return (extent + g.tile - 1) / g.tile;
+    const std::int64_t extent = g.formula     ? g.formula(values)
+                                : g.size >= 0 ? values[static_cast<std::size_t>(g.size)]
+                                              : g.extent;
+    return extent / g.tile + (extent % g.tile != 0 ? 1 : 0);
   };
   if (workers > 0 && !nothing) {
     constexpr std::int64_t most = codegen::Shares::most_steps;
@@ -70,6 +72,7 @@ LaunchPlan LaunchContract::of_device(LaunchPlan plan, int number) const {
 }
 
 struct SizeFormula::Parsed {
+  std::string text;
   SymContext context;
   std::vector<Sym> names;
   Sym formula{};
@@ -77,11 +80,14 @@ struct SizeFormula::Parsed {
 
 SizeFormula::SizeFormula(const std::string& text, const std::vector<std::string>& names) {
   auto parsed = std::make_shared<Parsed>();
+  parsed->text = text;
   for (const std::string& n : names)
     parsed->names.push_back(parsed->context.symbol(n, Interval{Int(0), std::nullopt}));
   parsed->formula = parse_sym(parsed->context, text, UnknownSymbol::refuse);
   parsed_ = std::move(parsed);
 }
+
+std::string SizeFormula::text() const { return parsed_ ? parsed_->text : ""; }
 
 std::int64_t SizeFormula::operator()(const std::vector<std::int64_t>& values) const {
   Assignment all;

@@ -120,8 +120,9 @@ std::vector<std::int64_t> short_sum(const LaunchContract& contract, std::vector<
   for (std::size_t i = 0; i < contract.sizes.size(); ++i) {
     const LaunchContract::Size& s = contract.sizes[i];
     const bool counted = contract.workers > 0 ||
-                         std::any_of(contract.grid.begin(), contract.grid.end(),
-                                     [&](const auto& axis) { return axis.size == static_cast<int>(i); });
+                         std::any_of(contract.grid.begin(), contract.grid.end(), [&](const auto& axis) {
+                           return axis.formula || axis.size == static_cast<int>(i);
+                         });
     if (s.name != "k" || counted) continue;
     const std::int64_t few = std::max<std::int64_t>(s.multiple, 128 / s.multiple * s.multiple);
     sizes[i] = std::min(sizes[i], few);

@@ -116,13 +116,16 @@ void Interpreter::make_world() {
       return context_.symbol("_over_" + z->name,
                              {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
     };
-    if (a.tile == 1 && z->facts.multiple > 1) { // heads that share a head of keys: number G a + b of G n
-      const Sym group(z->facts.multiple);
+    // Numbers that share one of a block: heads of a head of keys, tiles of a block whose entry of a table is read. Number G a + b of G n.
+    const std::int64_t shared = z->facts.multiple % a.tile == 0 ? z->facts.multiple / a.tile : 1;
+    if (shared > 1 && (a.tile == 1 || (!known(a.symbol) && reads_by_blocks(a.symbol, shared)))) {
+      const Sym group(shared);
       const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
-      world_.emplace_back(*a.symbol.as_atom(),
-                          group * outer + context_.symbol("_member_" + std::to_string(z->facts.multiple),
-                                                          {Int(0), Int(z->facts.multiple - 1)}));
-      world_.emplace_back(*z->symbol.as_atom(), group * (outer + over(z->facts.multiple) + Sym(1)));
+      world_.emplace_back(
+          *a.symbol.as_atom(),
+          group * outer + context_.symbol("_member_" + std::to_string(shared), {Int(0), Int(shared - 1)}));
+      world_.emplace_back(*z->symbol.as_atom(),
+                          Sym(z->facts.multiple) * (outer + over(z->facts.multiple) + Sym(1)));
       continue;
     }
     const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
@@ -151,6 +154,12 @@ void Interpreter::make_world() {
     if (const int bytes = t.space == Space::global ? pointer_alignment(p_, t) : 1; bytes > 1)
       aligned += (aligned.empty() ? "" : ", ") + t.name + " % " + std::to_string(bytes) + " == 0";
   if (!aligned.empty()) out_.contract.push_back({aligned, "what is moved at once is aligned in memory"});
+}
+
+bool Interpreter::reads_by_blocks(Sym number, std::int64_t block) const {
+  const Sym quotient = floor_div(number, Sym(block));
+  return std::any_of(p_.uniforms().begin(), p_.uniforms().end(),
+                     [&](const Uniform& u) { return u.at == quotient; });
 }
 
 void Interpreter::split_workgroups() {

@@ -68,6 +68,8 @@ private:
   void make_world();
   // Numbers of workgroups that ends of loops have by blocks, wg / 64: those of the block and in it.
   void split_workgroups();
+  // Whether the workgroups read an entry of a table for each block of so many of them.
+  bool reads_by_blocks(Sym number, std::int64_t block) const;
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
   // A loop over a part of fixed length, or to the end that a number from memory is: min(256, u - 256*wg).
@@ -243,8 +245,10 @@ private:
   // The waves that run an instruction, as bits.
   std::uint32_t waves_of(const Inst& i) const;
   void load(State& s, const Inst& i);
-  // What the specification says at these coordinates. Numbers that it reads of tables are those that the workgroup has read.
-  Expr specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at);
+  // What the specification says at these coordinates, in terms of `columns`. Numbers that it reads of tables are those that the
+  // workgroup has read.
+  Expr specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at,
+                 const std::vector<int>& columns = {});
   // An element of a cache that a table names as that of a paged tensor, by its position.
   void by_position(Term& term, const Tensor& cache, std::vector<Sym>& index, std::vector<int>& through,
                    int& tensor);
@@ -446,6 +450,8 @@ private:
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.
   Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
+  // A part of a fold that is one element: sum(i < n over [3, 4), f(i)) is f(3), where 3 is below n.
+  Expr parts_of_one(Expr e);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s, const Inst& i);

@@ -288,8 +288,14 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms, const std:
   Term out;
   map = with_bounds_of(map, terms, columns);
   std::vector<Fact> facts;
-  for (const Term& t : terms)
-    for (const Fact& f : t.facts) want(facts, f);
+  std::vector<bool> taken(terms.size(), false); // what a map does not look at says nothing of what it gives
+  (void)x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::parameter) taken[static_cast<std::size_t>(n.tensor)] = true;
+    return std::nullopt;
+  });
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    if (taken[k])
+      for (const Fact& f : terms[k].facts) want(facts, f);
   (void)x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::inside) want(facts, {n.index[0], n.index[1], anything, true});
     return std::nullopt;

@@ -26,15 +26,19 @@ std::string difference(Expr a, Expr b) {
 }
 } // namespace
 
-Expr Interpreter::specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at) {
+Expr Interpreter::specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at,
+                            const std::vector<int>& columns) {
   const Expr said = replaced_(spec.value, at);
   std::vector<std::pair<AtomId, Sym>> read;
   const std::vector<AtomId> all = x_.symbols(said);
   for (const Entry& v : p_.values()) {
     if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) == all.end()) continue;
-    const Sym entry = relate(world(replaced_(v.at, at)));
+    // Of all that is stored one entry: p / 64 of a tile of 64.
+    const Sym entry = ranged(relate(world(replaced_(v.at, at))), columns);
     const auto u = std::find_if(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& x) {
-      return x.tensor == v.tensor && relate(world(x.at)) == entry;
+      if (x.tensor != v.tensor) return false;
+      const Sym own = relate(world(x.at));
+      return own == entry || (less_equal(own, entry) && less_equal(entry, own));
     });
     if (u == p_.uniforms().end())
       refute("a number that the specification reads of a table is one that the workgroup has read",
@@ -88,7 +92,7 @@ void Interpreter::store(State& s, const Inst& i) {
     }
   };
   find_constants();
-  const Expr wanted = specified(*spec, at);
+  const Expr wanted = specified(*spec, at, columns);
   if (!i.combine && term.partial) {
     settle(term);
     if (!covers(term)) (void)part_of_sum(term, replaced_(relate(wanted), constants));
@@ -130,6 +134,7 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
+  if (!(expected == got)) expected = parts_of_one(expected);
   // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
   for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {
     if (i.access.gathered(axis) || !i.access.masked[axis]) continue;
@@ -334,6 +339,15 @@ Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns, std::vecto
     return std::nullopt;
   });
   return asked ? normal_of(out, *asked) : x_.normal(out);
+}
+
+Expr Interpreter::parts_of_one(Expr e) {
+  return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::fold || n.index.size() != 3 || !(n.index[2] - n.index[1] == Sym(1))) return std::nullopt;
+    if (!less_equal(Sym(0), n.index[1]) || !less_equal(n.index[2], n.index[0])) return std::nullopt;
+    const std::pair<AtomId, Sym> first[] = {{*n.sym.as_atom(), n.index[1]}};
+    return x_.substitute({&x_, n.args[0]}, first);
+  }));
 }
 
 Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {

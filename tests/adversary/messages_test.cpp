@@ -80,6 +80,19 @@ TEST_CASE("messages: where a work-item and a trip are") {
   CHECK_THAT(refusal(rows(1, 4, "")), Contains("n-256*trip-4*thread"));
 }
 
+TEST_CASE("messages: a number that a fragment does not have, and the nearest that it has") {
+  Program k("fill", target(), 64);
+  const Sym n = k.size("n");
+  const Layout tv = line_tv(64, 1, 64);
+  const auto load = [&](const char* name, Element e) {
+    return k.load(k.tile(k.input(name, e, {n}), {64}, {0}), tv, 1);
+  };
+  CHECK_THROWS_WITH(k.fill(load("x", Element::f32), 0, 0, n, -1e30),
+                    Contains("-1e+30 is no number of f32") && Contains("-1.0000000150474662e+30"));
+  CHECK_THROWS_WITH(k.fill(load("b", Element::i8), 0, 0, n, 0.5),
+                    Contains("the nearest that it has is 0") && Contains("a k.map before it gives f32"));
+}
+
 TEST_CASE("messages: names that are no names") {
   Program k("names", target(), 64);
   CHECK_THROWS_WITH(k.size("_tid"), Contains("names that begin with _ are the library's"));

@@ -129,8 +129,7 @@ TEST_CASE("adversary: places of matrices, copied in tiles of which the last ones
       all.push_back({std::string(of_y ? "y " : "x ") + place, "",
                      copied({of_y ? "" : place, of_y ? place : ""}), sizes});
   // One row for all, one column for all.
-  all.push_back({"one row for all", "a coordinate inside along the other axes passes element",
-                 copied({"(m,n):(0,1)", ""}), sizes});
+  all.push_back({"one row for all", "", copied({"(m,n):(0,1)", ""}), sizes});
   all.push_back({"one column for all", "", copied({"(m,n):(1,0)", ""}), sizes});
   for (const char* place : {"(m,n):(0,1)", "(m,n):(1,1)", "(m,n):(2,1)", "(m,n):(n-1,1)"})
     all.push_back(

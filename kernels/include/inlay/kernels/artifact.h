@@ -51,6 +51,7 @@ public:
   /// Errors: LayoutError for text that is no formula in these names.
   SizeFormula(const std::string& text, const std::vector<std::string>& names);
   [[nodiscard]] explicit operator bool() const { return parsed_ != nullptr; }
+  [[nodiscard]] std::string text() const; ///< "" where there is none
   /// 2^63 - 1 where it is more than that.
   [[nodiscard]] std::int64_t operator()(const std::vector<std::int64_t>& values) const;
 
@@ -70,6 +71,7 @@ struct LaunchContract {
     int size = -1;           ///< number of the size whose tiles it counts, or -1
     std::int64_t extent = 1; ///< when it is no size
     int tile = 1;
+    SizeFormula formula{}; ///< of the extent, where it is neither: `n/2`
   };
   struct Buffer {
     std::string name;

@@ -47,7 +47,7 @@ public:
       if (s.replaces) once(s.table, number(p_.tensor(s.tensor).shape[0]));
     }
     bounds(seed);
-    lengths();
+    lengths(seed);
   }
 
   void run() {
@@ -223,13 +223,13 @@ private:
     }
   }
   // How far the elements of a row count, row by row: none, one, all, some, or more than there are.
-  void lengths() {
+  void lengths(std::uint64_t seed) {
     for (const Entry& v : p_.values()) {
       std::int64_t most = 1;
       for (const Tensor& t : p_.tensors())
         if (t.space != Space::lds)
           for (const Sym& extent : t.shape) most = std::max(most, number(extent));
-      std::uint64_t k = 0;
+      std::uint64_t k = 1000 * seed;
       for (double& x : memory_[v.tensor].value) {
         ++k;
         const double which = random_number(91, k) - 0.5;

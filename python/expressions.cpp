@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <inlay/algebra/print.h>
+#include <inlay/kernels/philox.h>
 
 namespace inlay::python {
 
@@ -238,6 +239,24 @@ void add_expressions(py::module_& m) {
   add_integers<codegen::less_unsigned>(m, "less_unsigned", "a < b, 1 or 0.");
   add_integers<codegen::less_signed>(m, "less_signed", "a < b with signs, 1 or 0.");
   add_integers<codegen::equal>(m, "equal", "a = b, 1 or 0.");
+  m.def(
+      "philox4x32",
+      [](const std::vector<PyExpr>& counter, const std::vector<PyExpr>& key) {
+        return at_call([&] {
+          if (counter.size() != 4 || key.size() != 2)
+            throw std::invalid_argument("philox4x32: a counter of 4 integers and a key of 2");
+          const Owner& program = counter[0].program;
+          std::array<Expr, 4> c{};
+          std::array<Expr, 2> k{};
+          for (std::size_t i = 0; i < 4; ++i) c[i] = of(program, counter[i]);
+          for (std::size_t i = 0; i < 2; ++i) k[i] = of(program, key[i]);
+          std::vector<PyExpr> words;
+          for (const Expr& word : kernels::philox4x32(c, k)) words.push_back({program, word});
+          return words;
+        });
+      },
+      py::arg("counter"), py::arg("key"),
+      "The four random words of a counter of four integers and a key of two, by Philox4x32-10.");
   m.def(
       "choose",
       [](const PyExpr& condition, const py::object& yes, const py::object& no) {

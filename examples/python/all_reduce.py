@@ -32,7 +32,7 @@ def main(target="gfx942"):
     of_bf16 = [(a.view(numpy.uint32) >> 16).astype(numpy.uint16) for a in x]
     y = [numpy.zeros(n, numpy.uint16) for _ in x]
     signals = [numpy.zeros(3 * 4, numpy.int32) for _ in x]  # a word for each workgroup and device
-    artifact.run(y, *of_bf16, *signals, n=n, check="all")
+    artifact.run(y, *of_bf16, *signals, n=n, check="all", stress=2)
     for of_device in y:
         numpy.testing.assert_array_equal((of_device.astype(numpy.uint32) << 16).view(numpy.float32), sum(x))
     return artifact

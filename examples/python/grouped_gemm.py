@@ -41,7 +41,7 @@ def main(target="gfx950", workers=7):
     a, w = bf16(random.uniform(-1, 1, (m, depth))), bf16(random.uniform(-1, 1, (experts, n, depth)))
     expert = random.integers(0, experts, m // 64).astype(numpy.int32)
     c = numpy.zeros((m, n), numpy.float32)
-    artifact.run(c, a, w, expert, m=m, n=n, k=depth, experts=experts, check="all")
+    artifact.run(c, a, w, expert, m=m, n=n, k=depth, experts=experts, check="all", stress=2)
     for block, e in enumerate(expert):
         rows = slice(64 * block, 64 * block + 64)
         numpy.testing.assert_allclose(c[rows], wide(a[rows]) @ wide(w[e]).T, atol=1e-3)

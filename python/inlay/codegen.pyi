@@ -414,6 +414,8 @@ def mul_hi(a: Expr, b: Any) -> Expr:
     """Bits 32 to 63 of the product of two integers, unsigned."""
 def nearest(x: Expr) -> Expr:
     """The nearest whole number, ties to the even one."""
+def philox4x32(counter: Sequence[Expr], key: Sequence[Expr]) -> List[Expr]:
+    """The four random words of a counter of four integers and a key of two, by Philox4x32-10."""
 def popcount(x: Expr) -> Expr:
     """How many bits of an integer are set."""
 def rcp(x: Expr) -> Expr:

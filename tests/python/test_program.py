@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -93,6 +94,26 @@ class Guide(unittest.TestCase):
             for target in ("gfx942", "gfx950"):
                 with self.subTest(name, target=target):
                     importlib.import_module(name).main(target)  # checks its result
+
+    def test_ten_programs(self):
+        """Those of the guide's page 28: in as many lines as its table has, at most so many, and right."""
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        with open(os.path.join(root, "docs", "guide", "28-ten-programs.md")) as page:
+            rows = [line.split(" | ") for line in page if line.startswith("| [`")]
+        self.assertEqual(len(rows), 11)
+        built = set()
+        for what, lines, most, _ in rows:
+            name = re.search(r"`(\w+)\.py`", what)[1]
+            program = re.search(r", `(\w+)`", what)
+            with self.subTest(what):
+                with open(os.path.join(root, "examples", "python", name + ".py")) as text:
+                    regions = re.findall(r"# \[([\w ]+)\]\n(.*?)# \[\1 end\]", text.read(), re.S)
+                count = sum(body.count("\n") for region, body in regions if not program or region.replace(" ", "_") == program[1])
+                self.assertEqual(count, int(lines))
+                self.assertLessEqual(count, int(most))
+                if name not in built:
+                    importlib.import_module(name).main()
+                built.add(name)
 
     def test_windows(self):
         k = Program("curvature", "gfx942", 64)

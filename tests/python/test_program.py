@@ -492,6 +492,24 @@ class Operations(unittest.TestCase):
                 f()
             self.assertEqual(caught.exception.line, f.__code__.co_firstlineno)
 
+    def test_a_grid_that_a_formula_counts(self):
+        k = Program("pairs", "gfx942", 64)
+        n = k.size("n", least=2, most=1 << 20)
+        x, y = k.input("x", "f32", [n]), k.output("y", "f32", [n // 2])
+        first, second = (k.window(name, x, [(n // 2, [(n // 2, 0, 2)])], [at]) for at, name in enumerate(("first", "second")))
+        k.computes(y, lambda i: first[i] + second[i])
+        w, tv = k.workgroups(0, n // 2, 64), line_tv(64, 1, 64)
+        k.store(k.map([k.load(k.tile(t, [64], [w]), tv, 1) for t in (first, second)], lambda a, b: a + b), k.tile(y, [64], [w]), 1)
+        built = k.build()
+        for size in (2, 3, 129, 1000):
+            values, sums = numpy.random.default_rng(size).uniform(-1, 1, size).astype(numpy.float32), numpy.zeros(size // 2, numpy.float32)
+            built.run(values, sums, n=size, check="all")
+            numpy.testing.assert_array_equal(sums, values[:size // 2 * 2:2] + values[1::2])
+        with self.assertRaisesRegex(inlay.CommandError, "n = 1"):
+            built.run(numpy.zeros(1, numpy.float32), numpy.zeros(1, numpy.float32), n=1)
+        self.assertEqual([str(f) for f in json.loads(built.manifest)["grid"]], ["((n/2) + 63)/64", "1", "1"])
+        self.assertGreater(built.time(n=1000).clocks, 0)  # a launch of the manifest
+
     def test_what_was_there(self):
         k = Program("scale", "gfx942", 64)
         n = k.size("n", most=1 << 20)

@@ -252,6 +252,7 @@ def _capability(arch):
 def _torch_on_processor(emulator):
     import torch
     from torch.overrides import TorchFunctionMode
+    from torch.utils._device import DeviceContext
 
     processor = torch.device("cpu")
 
@@ -262,6 +263,10 @@ def _torch_on_processor(emulator):
             return processor
         return value
 
+    def numbered(value):
+        """A number is a device of the program's, too."""
+        return processor if type(value) is int else place(value)
+
     def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         """Summed in f32, as the device does it: the processor sums gradients of f16 in f16."""
         wide = [t if t is None or t.dtype not in (torch.float16, torch.bfloat16) else t.float() for t in (input, weight, bias)]
@@ -269,7 +274,7 @@ def _torch_on_processor(emulator):
 
     class OnProcessor(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            if function is torch.Tensor.cuda:
+            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
                 return args[0]
             if function == torch.Tensor.is_cuda.__get__:
                 return True
@@ -277,9 +282,13 @@ def _torch_on_processor(emulator):
                 emulator.points_to(args[0])
             if function is torch.nn.functional.layer_norm:
                 return layer_norm(*args, **(kwargs or {}))
-            kwargs = {name: place(value) if name == "device" else value for name, value in (kwargs or {}).items()}
-            if function in (torch.Tensor.to, torch.Tensor.new_tensor):
+            kwargs = {name: numbered(value) if name == "device" else value for name, value in (kwargs or {}).items() if name != "pin_memory"}
+            if function is torch.Tensor.to:
+                args = (args[0], *(numbered(a) for a in args[1:2]), *map(place, args[2:]))
+            elif function is torch.Tensor.new_tensor:
                 args = tuple(place(a) for a in args)
+            elif function is torch.Tensor.type and len(args) > 1 and isinstance(args[1], str):
+                args = (args[0], args[1].replace("torch.cuda.", "torch."), *args[2:])
             return function(*args, **kwargs)
 
     OnProcessor().__enter__()
@@ -316,19 +325,33 @@ def _torch_on_processor(emulator):
             "get_device_capability": (major, minor), "is_initialized": True,
             "get_device_name": properties.name, "get_device_properties": properties, "_sleep": None,
             "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0, "memory_stats": {},
-            "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
+            "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "reset_max_memory_allocated": None, "reset_max_memory_cached": None,
+            "reset_accumulated_memory_stats": None, "memory_summary": "", "memory_snapshot": [], "can_device_access_peer": True, "utilization": 0, "get_arch_list": [emulator.arch], "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
+    class Generator(torch.Generator):
+        def __new__(cls, device=None):
+            return super().__new__(cls, place(device) if device is not None else "cpu")
+
+    torch.Generator = Generator
     if hasattr(torch, "accelerator"):  # as of a torch without a GPU: torch.compile is for the processor
         torch.accelerator.is_available = lambda: False
     # Random numbers of the device are those of the processor.
     random = torch.default_generator
     torch.cuda.manual_seed = torch.cuda.manual_seed_all = lambda seed: random.manual_seed(seed) and None
-    torch.cuda.initial_seed = lambda: random.initial_seed()
+    torch.cuda.initial_seed, torch.cuda.seed, torch.cuda.seed_all = random.initial_seed, random.seed, random.seed
     torch.cuda.get_rng_state = lambda device=None: random.get_state()
     torch.cuda.set_rng_state = lambda state, device=None: random.set_state(state) and None
     torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all = lambda: [random.get_state()], lambda states: random.set_state(states[0]) and None
-    torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
+
+    class device(contextlib.nullcontext):  # noqa: N801
+        def __init__(self, device=None):
+            super().__init__()
+
+    torch.cuda.device = torch.cuda.device_of = device
+    torch.serialization.register_package(1, lambda storage: None, lambda storage, location: storage if location.startswith("cuda") else None)  # of torch.load
+    in_device = DeviceContext.__init__  # of torch.set_default_device and `with torch.device(..)`
+    DeviceContext.__init__ = lambda self, where: in_device(self, place(where))
     torch.cpu.set_stream = lambda *args, **kwargs: None
     _graphs.install(torch, emulator)
     _profiler(emulator)

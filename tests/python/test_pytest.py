@@ -219,6 +219,39 @@ if __name__ == "__main__":
 """
 
 # Scripts as they would stand on a machine with a GPU.
+DEVICE_SCRIPT = """
+import io, torch
+
+dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+assert dev.type == "cuda"
+torch.cuda.manual_seed_all(0)
+model = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.GELU(), torch.nn.Linear(8, 1)).to(dev)
+data = torch.utils.data.TensorDataset(torch.rand(32, 16), torch.rand(32, 1))
+step, scaler = torch.optim.AdamW(model.parameters()), torch.amp.GradScaler("cuda")
+begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+begin.record()
+for x, t in torch.utils.data.DataLoader(data, batch_size=16, pin_memory=True):
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = torch.nn.functional.mse_loss(model(x.to(dev, non_blocking=True)).float(), t.cuda(non_blocking=True))
+    step.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(step), scaler.update()
+end.record(), torch.cuda.synchronize(), begin.elapsed_time(end)
+file = io.BytesIO()
+torch.save(model.state_dict(), file)
+for where in ("cuda", dev, None):
+    file.seek(0)
+    model.load_state_dict(torch.load(file, map_location=where))
+same = [torch.randn(4, device=dev, generator=torch.Generator(device=dev).manual_seed(3)) for _ in range(2)]
+assert torch.equal(*same)
+with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()), torch.device("cuda"):
+    assert torch.zeros(4).is_cuda and torch.rand(2, device=0).to(0).cuda(0).is_cuda
+torch.set_default_device("cuda")
+assert torch.rand(2).pin_memory().is_cuda and torch.rand(2).type("torch.cuda.HalfTensor").dtype == torch.float16
+torch.set_default_device(None)
+torch.cuda.memory_summary(), torch.cuda.memory_allocated(), torch.cuda.reset_peak_memory_stats(), torch.cuda.seed()
+print("right")
+"""
 TRITON_SCRIPT = """
 import torch, triton, triton.language as tl
 
@@ -450,6 +483,10 @@ class Scripts(unittest.TestCase):
         status, said = self.run_with(TRITON_SCRIPT, "over")
         self.assertEqual(status, 1, said)
         self.assertIn("bounds", said)
+
+    def test_what_programs_ask_of_torch(self):
+        status, said = self.run_with(DEVICE_SCRIPT)
+        self.assertEqual((status, "right" in said), (0, True), said)
 
     def test_flydsl(self):
         if importlib.util.find_spec("flydsl") is None:

@@ -119,6 +119,27 @@ void Interpreter::store(State& s, const Inst& i) {
   s.stored_part[t.id] = parts;
   const std::string claim = t.name + " is what the specification says";
 
+  // A coordinate that is another one and a number, wherever it is stored: rows 2 and 3 of a tile, which are rows 0 and 1 of its lower half.
+  for (std::size_t k = 0, n = term.columns.size(); k < n; ++k) {
+    if (std::find(columns.begin(), columns.end(), term.columns[k]) != columns.end()) continue;
+    for (const int other : columns) {
+      const Column &own = columns_[term.columns[k]], &of = columns_[other];
+      std::optional<int> apart;
+      bool same = own.size() == of.size();
+      for (std::size_t slot = 0; same && slot < own.size(); ++slot)
+        if (r.acts[slot * r.acts.size() / own.size()]) {
+          if (!apart) apart = own[slot] - of[slot];
+          same = own[slot] - of[slot] == *apart;
+        }
+      if (!same || !apart) continue;
+      auto found = std::find(term.columns.begin(), term.columns.end(), other);
+      if (found == term.columns.end()) found = term.columns.insert(term.columns.end(), other);
+      const Sym there = dollar(static_cast<std::size_t>(found - term.columns.begin()));
+      const std::pair<AtomId, Sym> moved[] = {{*dollar(k).as_atom(), there + Sym(*apart)}};
+      replace_in(term, moved);
+      break;
+    }
+  }
   rename(term, columns);
   find_constants();
   const auto settle_sym = [&](Sym x) { return replaced_(relate(x), constants); };

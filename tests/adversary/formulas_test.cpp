@@ -244,6 +244,54 @@ std::function<Program()> one_of_two(bool filled, double beyond) {
   };
 }
 
+// y = 2 x of tiles of 4 rows: a role loads them, and each of two others stores two of them.
+struct Halves {
+  int read[2] = {0, 1}, stored[2] = {0, 1}; ///< which half a role reads, and which it stores
+  double factor = 2;                        ///< of the second one
+};
+std::function<Program()> halves(const Halves& d) {
+  return [=] {
+    Program k("halves", target(), 256);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
+                 lds = k.lds("lds", Element::f32, {4, 32});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}) * 2.0; });
+    const Sym bn = k.workgroups(0, n, 32), bm = k.workgroups(1, m, 4);
+    const auto part = [&](int role) {
+      const Fragment f = k.load(k.tile(lds, {2, 32}, {d.read[role], 0}), rows_tv(2, 32, 1, 64), 1);
+      k.store(k.map({f}, [&](const auto& v) { return v[0] * (role == 0 ? 2.0 : d.factor); }),
+              k.tile(y, {2, 32}, {Sym(2) * bm + Sym(d.stored[role]), bn}), 1);
+    };
+    k.roles({{"loader", 2,
+              [&] {
+                k.copy(k.tile(x, {4, 32}, {bm, bn}), lds, rows_tv(4, 32, 1, 128), 1);
+              }},
+             {"upper", 1, [&] { part(0); }},
+             {"lower", 1, [&] { part(1); }}});
+    return k;
+  };
+}
+
+// y(r) = sum of a row, tile by tile, of which each trip keeps what there was and adds to it, or does not.
+std::function<Program()> kept(bool adds, double factor) {
+  return [=] {
+    Program k("kept", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 14, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {c[0], i}); }); });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 256, 4, 64);
+    const Fragment acc = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    k.loop(n, 256, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.fill(k.load(k.tile(x, {1, 256}, {row, t}), tv, 4), 1, Sym(256) * t, n, 0);
+      k.update(acc, {k.fold(Monoid::sum, f, 1)},
+               [&](const auto& v) { return adds ? v[0] * factor + v[1] : v[1]; });
+    });
+    k.store(acc, k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
 } // namespace
 
 TEST_CASE("adversary: grids that a formula of sizes counts") {
@@ -369,6 +417,29 @@ TEST_CASE("adversary: a condition of a sum is one of its terms where it leaves 0
       {"one later", wrong, terms({.later = 1}), sizes},
       {"1 beyond", wrong, terms({.beyond = 1}), sizes},
       {"1 beyond, done to each", wrong, terms({.each_done = true, .beyond = 1}), sizes},
+  });
+}
+
+TEST_CASE("adversary: what is right of one trip, and of no more") {
+  const std::vector<Sizes> sizes = {{1, 256}, {2, 300}, {1, 1024}};
+  attack({
+      {"sums of all trips", "", kept(true, 1), sizes},
+      {"the last trip alone", ":", kept(false, 1), sizes},
+      {"twice what there was", ":", kept(true, 2), sizes},
+      {"less what there was", ":", kept(true, -1), sizes},
+  });
+}
+
+TEST_CASE("adversary: roles that store a part of a tile each") {
+  const std::vector<Sizes> sizes = {{1, 1}, {4, 32}, {6, 40}, {7, 33}};
+  const std::string wrong = "y is what the specification says";
+  attack({
+      {"halves", "", halves({}), sizes},
+      {"halves, the lower one first", "", halves({{1, 0}, {1, 0}}), sizes},
+      {"the other's half", wrong, halves({{1, 0}, {0, 1}}), sizes},
+      {"one half twice", wrong, halves({{0, 0}, {0, 1}}), sizes},
+      {"both to one half", "every element of y is written once", halves({{0, 0}, {0, 0}}), sizes},
+      {"another factor", wrong, halves({.factor = 3}), sizes},
   });
 }
 

@@ -258,7 +258,7 @@ void Sides::judge() {
             " bytes a work-item are spilled to scratch by a buffer, which is not followed");
     return;
   }
-  if (waits && !follows_ticket()) { // numbers alone do not say what others have stored
+  if (waits) { // numbers alone do not say what others have stored
     if (!options_.symbols) return missing("symbols were not asked");
     const int devices = std::max(1, p_.together().count);
     for (int rank = 0; rank < devices && reasons_.empty() && report_.refuted.empty() && !steps_.spent();

@@ -219,7 +219,7 @@ TEST_CASE("gemm: what no layout but A as [M,K] and B as [N,K] has is refused", "
     }
     return std::string();
   };
-  CHECK_THAT(refused([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i32; }), Contains("layout = nn"));
+  CHECK(refused([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i32; }).empty());
   CHECK_THAT(refused([](GemmSpec& s) { s.preshuffled_b = true; }), Contains("layout = nn"));
   CHECK_THAT(refused([](GemmSpec& s) { s.transfer = true; }), Contains("direct-to-lds = yes"));
   CHECK_THAT(refused([](GemmSpec& s) { s.direct = GemmSpec::Direct::a; }), Contains("direct-to-vgpr = a"));
@@ -569,7 +569,7 @@ TEST_CASE("gemm: what alpha, beta and C cannot be combined with is refused by na
              Contains("beta = in-place") && Contains("without stream-k-workgroups") &&
                  Contains("once a share"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8, s.out = Element::i32, s.alpha = true; }),
-             Contains("out = i32") && Contains("f32, f16 or bf16"));
+             Contains("out = i32") && Contains("f32, f16, bf16"));
   for (const auto& [field, value, what] :
        {std::tuple(&GemmSpec::row_bias, true, "a bias"), {&GemmSpec::residual, true, "a residual"}})
     CHECK_THAT(refusal([&](GemmSpec& s) { s.*field = value, s.split = 64; }),

@@ -441,17 +441,11 @@ public:
     auto& done = resolved_[sure ? 1 : 0];
     auto at = done.find(a.name);
     if (at == done.end()) {
-      const AccessName& n = *a.name;
-      Formulas::Condition inside;
-      inside.never = n.inside.never;
-      for (const Sym& d : n.inside.all)
-        if (!sure || !run_.names.watched(d) ||
-            formulas_.decide(false, Sym(0), now(d), sure_facts_) != Truth::yes)
-          Formulas::require(inside, now(d));
-      run_.names.epoch = n.epoch;
-      at = done.emplace(a.name, run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step),
-                                              formulas_.canonical(inside)))
-               .first;
+      const auto holds = [&](Sym d) {
+        return sure && run_.names.watched(d) &&
+               formulas_.decide(false, Sym(0), now(d), sure_facts_) == Truth::yes;
+      };
+      at = done.emplace(a.name, renamed(*a.name, known, holds)).first;
     }
     ElementAccess out = at->second;
     out.byte += a.byte;
@@ -459,15 +453,20 @@ public:
     return out;
   }
 
-  /// The same element, with what symbols stand for in their place.
-  ElementAccess by_other_symbols(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
-    const AccessName& n = *a.name;
+  /// The name with what symbols stand for in their place, without the guards that `holds` says hold.
+  template <class F>
+  ElementAccess renamed(const AccessName& n, const std::vector<std::pair<AtomId, Sym>>& known, F holds) {
     const auto now = [&](Sym s) { return substitute(s, known); };
     Formulas::Condition inside;
     inside.never = n.inside.never;
-    for (const Sym& d : n.inside.all) Formulas::require(inside, now(d));
-    ElementAccess out =
-        run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step), formulas_.canonical(inside));
+    for (const Sym& d : n.inside.all)
+      if (!holds(d)) Formulas::require(inside, now(d));
+    run_.names.epoch = n.epoch;
+    return run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step), formulas_.canonical(inside));
+  }
+  /// The same element by that name.
+  ElementAccess by_other_symbols(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
+    ElementAccess out = renamed(*a.name, known, [](Sym) { return false; });
     out.byte += a.byte, out.left += a.left, out.bit = a.bit;
     return out;
   }

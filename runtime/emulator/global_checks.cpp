@@ -638,9 +638,8 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
       continue;
     }
     if (is_atomic && (old & Writers::atomic) != 0) continue;
-    // A store of device scope over another one: which comes last is what readers ask, and none of the two is in a cache.
-    const u64 released =
-        other.operation->memory.device_scope && other.instruction->modifiers.sc1 ? 0 : other.released;
+    // Over a store of device scope, which no cache holds: readers ask which comes last.
+    const u64 released = other.instruction->modifiers.sc1 ? 0 : other.released;
     if (!other.same_group && released < acquired(w)) continue;
     const u64 at = home.begin + d * 4 + first_lane(touched);
     const bool same = !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address),

@@ -112,12 +112,14 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   }
   a.first_kind = a.kind;
   Terms& t = one.terms();
-  // What elements are computed to and kept as, two in a word.
+  // What elements are computed to and kept as, two or four in a word.
   std::set<Element> formats;
-  for (const codegen::Register& r : code_.registers)
-    if (bits(r.element) == 16) formats.insert(r.element);
-  for (const codegen::Tensor& x : p_.tensors())
-    if (bits(x.element) == 16) formats.insert(x.element);
+  const auto in_words = [&](const auto& all) {
+    for (const auto& x : all)
+      if (bits(x.element) == 16 || bits(x.element) == 8) formats.insert(x.element);
+  };
+  in_words(code_.registers);
+  in_words(p_.tensors());
   // A step is the same in every trip when it is made of arguments.
   Flat<Word, bool> steady_words;
   const std::function<bool(Word)> steady = [&](Word w) {
@@ -176,7 +178,9 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
           return find(format, 32 / static_cast<unsigned>(bits(format)),
                       [&](Word w, unsigned e) { return values_->read(w, format, e); });
         };
-        static_cast<void>(as(Element::f32) || std::any_of(formats.begin(), formats.end(), as));
+        // Of a code without f32 nothing is tried as such: what is found by a conversion would count as one.
+        static_cast<void>((has_elements(Element::f32) && as(Element::f32)) ||
+                          std::any_of(formats.begin(), formats.end(), as));
       }
     }
     a.related.push_back(std::move(r));

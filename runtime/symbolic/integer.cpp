@@ -96,6 +96,27 @@ std::optional<Term> three_bits(Terms& t, unsigned truth, const std::array<Term, 
   return std::nullopt;
 }
 
+/// v_perm_b32: byte k of the result is the one that byte k of the selector names: 0 to 3 of the second source, 4 to 7 of the first, 0 for
+/// 12 and 0xff for more (ISA manual of MI300, section 12.10, V_PERM_B32). Nothing where the selector is no number, or names a sign.
+std::optional<Term> permuted_bytes(Terms& t, const std::array<Term, 3>& a) {
+  const auto selector = t.value(a[2]);
+  if (!selector) return std::nullopt;
+  const auto select = [&](unsigned k) { return static_cast<unsigned>(*selector >> (8 * k)) & 0xffU; };
+  Term out = t.constant(0);
+  for (unsigned k = 0; k < 4;) {
+    const unsigned s = select(k);
+    if (s >= 8 && s < 12) return std::nullopt;
+    unsigned n = 1; // bytes that follow one another in one source are one field
+    if (s < 8)
+      for (; k + n < 4 && (s + n) % 4 != 0 && select(k + n) == s + n;) ++n;
+    const Term source = s >= 12 ? t.constant(s == 12 ? 0 : 0xff) : s < 4 ? a[1] : a[0];
+    const auto field = field_of(t, source, t.constant(8 * (s < 8 ? s % 4 : 0)), t.constant(8 * n), false);
+    out = t.bit_or(out, t.shl(*field, t.constant(8 * k)));
+    k += n;
+  }
+  return out;
+}
+
 using Body = std::optional<Term> (*)(Terms&, const std::array<Term, 3>&);
 
 /// Instructions with one 32-bit result and 32-bit sources, in the order of the operands.
@@ -219,6 +240,7 @@ const std::unordered_map<std::string_view, Body>& words() {
                                const Term low = t.shr(a[1], t.constant(n));
                                return t.bit_or(low, t.shl(a[0], t.constant(32 - n)));
                              }},
+      {"v_perm_b32", permuted_bytes},
   };
   return table;
 }

@@ -157,6 +157,12 @@ constexpr const char* instructions[] = {
     "v_add_u32_sdwa v8, sext(v0), v1 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 "
     "src1_sel:DWORD",
     "v_mov_b32_sdwa v8, v1 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0",
+    "v_perm_b32 v8, v0, v1, s22",
+    "v_perm_b32 v8, v0, v1, s23",
+    "v_perm_b32 v8, v0, v1, s24",
+    "v_perm_b32 v8, v0, v1, s25",
+    "v_perm_b32 v8, v0, v1, s26",
+    "v_perm_b32 v8, v0, v1, s27",
     "v_alignbit_b32 v8, v0, v1, 12",
     "v_alignbit_b32 v8, v0, v1, 32",
     "v_cndmask_b32 v8, v0, v1, vcc",
@@ -217,6 +223,8 @@ struct Compared {
   std::size_t without = 0;
   std::set<std::string> with;
 };
+/// What v_perm_b32 takes from where, in s22 and on: halves, bytes in a row across both sources, zeros, ones, one source as it is.
+constexpr u32 selectors[] = {0x07060302, 0x05040100, 0x04030201, 0x0c010500, 0xff0d0c07, 0x03020100};
 static Compared compare_with_emulator(isa::Arch arch, const std::vector<std::string>& list, u64 seeds = 24,
                                       bool musts = true) {
   std::string body;
@@ -241,6 +249,8 @@ static Compared compare_with_emulator(isa::Arch arch, const std::vector<std::str
       };
       for (unsigned r = 8; r < 16; ++r) symbols.set_scalar(r, symbol("s" + std::to_string(r), draw(random)));
       for (unsigned r = 20; r < 22; ++r) symbols.set_scalar(r, symbol("s" + std::to_string(r), draw(random)));
+      for (unsigned k = 0; k < std::size(selectors); ++k)
+        symbols.set_scalar(22 + k, t.constant(selectors[k]));
       for (unsigned half = 0; half < 2; ++half) {
         std::array<Term, 32> bits{};
         for (unsigned b = 0; b < 32; ++b)

@@ -118,6 +118,12 @@ TEST_CASE("a turn that is waited for, taken or passed on otherwise is not valida
        "$1\ts_mov_b32 s$2, s$3\n"},
       {"back to the first at once", "s_cmp_lg_u32 (s\\d+, s\\d+\n\ts_cselect_b32 s\\d+, s\\d+, 0\n)",
        "s_cmp_eq_u32 $1"},
+      {"back to the first one turn too early",
+       "s_cmp_lg_u32 (s\\d+), (s\\d+\n\ts_cselect_b32 s\\d+, s\\d+, 0\n)",
+       "s_add_u32 s98, $1, 1\n\ts_cmp_lg_u32 s98, $2"},
+      {"back to the first one turn too late",
+       "s_cmp_lg_u32 (s\\d+), (s\\d+\n\ts_cselect_b32 s\\d+, s\\d+, 0\n)",
+       "s_sub_u32 s98, $1, 1\n\ts_cmp_lg_u32 s98, $2"},
       {"passed on before what is stored",
        "(\tbuffer_store_dwordx4 [^\n]*\n)([^]*?)(\tbuffer_wbl2 sc1\n\ts_waitcnt vmcnt\\(0\\)\n)", "$2$3$1"},
   };

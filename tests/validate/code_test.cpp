@@ -794,6 +794,44 @@ TEST_CASE("code whose waves may stop at an exception is not validated") {
              Contains(".amdhsa_exception_"));
 }
 
+TEST_CASE("an element that two waves store holds what both do or is not validated") {
+  const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
+  // Stores `what` to the element that lies `offset` further on where work-items are below `below`, before the kernel's own store.
+  const auto with = [&](const std::string& what, const std::string& offset, const std::string& below) {
+    std::string text = a.assembly;
+    const std::string address = "\tv_lshlrev_b32_e32 v4, 4, v0\n",
+                      store = "\tbuffer_store_dwordx4 v[0:3], v4, s[0:3], 0 offen\n",
+                      extra = "\tbuffer_store_dwordx4 " + what + ", v15, s[0:3], 0 offen\n";
+    text.insert(text.find(address) + address.size(),
+                "\tv_" + offset + "\n\tv_mov_b32_e32 v14, 0x80000000\n\tv_cmp_gt_u32_e32 vcc, " + below +
+                    ", v0\n\ts_nop 3\n\tv_cndmask_b32_e32 v15, v14, v15, vcc\n");
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(store, at)) != std::string::npos; ++found) {
+      text.insert(at, extra);
+      at += extra.size() + store.size();
+    }
+    REQUIRE(found != 0);
+    for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
+      const std::size_t at = text.find(count) + std::strlen(count);
+      text.replace(at, text.find('\n', at) - at, "16");
+    }
+    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+    const auto object = runtime::CodeObject::parse(bytes);
+    return validate_code(object, object.kernel(a.kernel), a.source->code, {});
+  };
+  // The next wave's elements: that wave runs later here, on hardware perhaps before.
+  const CodeReport next = with("v[10:13]", "add_u32_e32 v15, 0x400, v4", "0xc0");
+  INFO(text_of(next));
+  CHECK(next.verdict == MachineVerdict::undecided);
+  CHECK_THAT(text_of(next), Contains("nothing says which is later"));
+  // The same wave's own, which it stores again after that.
+  CHECK(with("v[10:13]", "mov_b32_e32 v15, v4", "0x100").verdict == MachineVerdict::validated);
+  CHECK(with("v[10:13]", "xor_b32_e32 v15, 16, v4", "0x100").verdict == MachineVerdict::validated);
+  // Two lanes of one instruction, of which each stores its own value to the first one's elements.
+  const CodeReport lanes = with("v[0:3]", "and_b32_e32 v15, 0xffffffef, v4", "0x100");
+  CHECK_THAT(text_of(lanes), Contains("nothing says which is later"));
+}
+
 TEST_CASE("code that loads what it has stored itself is not validated") {
   const kernels::Artifact a = kernels::find_kernel("map")->build({{"expr", "a = a * 2 + b"},
                                                                   {"operands", "a:f32,b:f32"},

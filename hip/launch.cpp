@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <inlay/launch/manifest.h>
+#include <inlay/runtime/guarded_copies.h>
 #include <inlay/runtime/places.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,6 +63,62 @@ std::vector<Pointer> pointers(const std::vector<runtime::KernelArgument>& argume
     if (const auto* m = find_memory(value)) out.push_back({i, value, m->first, m->second.bytes});
   }
   return out;
+}
+
+/// Whether memory has the address of a byte of these ranges, which are in ascending order.
+void find_addresses(const std::set<runtime::MemoryRange>& ranges, std::set<runtime::MemoryRange>& found) {
+  if (ranges.empty()) return;
+  const std::uint64_t least = ranges.begin()->first, most = ranges.rbegin()->second;
+  for (const auto& [begin, m] : State::get().memory) {
+    if (m.kind == Memory::Kind::registered && !mapped(begin, m.bytes)) continue;
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(begin);
+    for (std::uint64_t at = 0; at + 8 <= m.bytes; at += 4) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes + at, 8);
+      if (value - least >= most - least) continue;
+      const auto range = std::prev(ranges.upper_bound({value, ~std::uint64_t{0}}));
+      if (value < range->second) found.insert(*range);
+    }
+  }
+}
+
+/// Arguments that a launch gets copies of, so that an overrun does not end in another array: of those of which only launches know, and not of
+/// those that it can reach by another value or an address in memory, too, where it would see two of one.
+std::vector<runtime::MemoryRange> crowded(const std::vector<runtime::KernelArgument>& arguments,
+                                          const std::vector<std::uint8_t>& segment) {
+  std::set<runtime::MemoryRange> pointed, otherwise;
+  for (const auto& a : arguments)
+    for (std::size_t at = a.offset; at + 8 <= std::min<std::size_t>(a.offset + a.size, segment.size());
+         at += 4) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, segment.data() + at, 8);
+      const auto* m = find_memory(value);
+      if (m == nullptr || m->second.kind != Memory::Kind::registered ||
+          (m->second.flags & launches_only) == 0)
+        continue;
+      (a.pointer() ? pointed : otherwise).emplace(m->first, m->first + m->second.bytes);
+    }
+  std::vector<runtime::MemoryRange> all, arrays;
+  for (const auto& [begin, m] : State::get().memory) all.emplace_back(begin, begin + m.bytes);
+  std::ranges::set_difference(pointed, otherwise, std::back_inserter(arrays));
+  if (arrays = runtime::without_gaps(arrays, all); arrays.empty()) return {};
+  find_addresses(pointed, otherwise);
+  std::erase_if(arrays, [&](const auto& array) { return otherwise.contains(array); });
+  return arrays;
+}
+
+/// The arguments of a launch on copies.
+std::vector<std::uint8_t> pointing(std::vector<std::uint8_t> segment,
+                                   const std::vector<runtime::KernelArgument>& arguments,
+                                   const runtime::GuardedCopies& copies) {
+  for (const auto& a : arguments) {
+    if (!a.pointer() || a.offset + 8 > segment.size()) continue;
+    std::uint64_t value = 0;
+    std::memcpy(&value, segment.data() + a.offset, 8);
+    value = copies.address(value);
+    std::memcpy(segment.data() + a.offset, &value, 8);
+  }
+  return segment;
 }
 
 ordered_json to_json(const Finding& f) {
@@ -258,9 +316,12 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
   ordered_json entry = {
       {"kernel", f.kernel.name}, {"arch", o.arch}, {"device", ordinal}, {"geometry", to_string(geometry)}};
   Contents before;
+  std::vector<runtime::MemoryRange> near;
+  const auto declared = runtime::declared_arguments(f.kernel);
   {
     const auto lock = api_lock();
-    points = pointers(runtime::declared_arguments(f.kernel), segment);
+    points = pointers(declared, segment);
+    if (s.devices.size() == 1 && device.emulator->options().checks.bounds) near = crowded(declared, segment);
     ranges = runtime::argument_ranges(f.kernel, segment, [](std::uint64_t at) {
       const auto* m = find_memory(at);
       return m == nullptr ? std::pair<std::uint64_t, std::uint64_t>() : std::pair{m->first, m->second.bytes};
@@ -280,13 +341,19 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
     runtime::EmulatorDevice& d = *device.emulator;
     const runtime::Function loaded = device.load(f);
     entry["findings"] = ordered_json::array();
-    try {
-      d.launch(loaded, geometry, segment);
-    } catch (const runtime::ExecutionError& e) {
-      failure = e.what();
-    } catch (const runtime::ArgumentError& e) {
-      failure = e.what();
-      refused = true;
+    {
+      runtime::GuardedCopies copies(d);
+      for (const auto& array : near) copies.add(array);
+      for (auto& r : ranges) r.begin = copies.address(r.begin), r.pointer = copies.address(r.pointer);
+      try {
+        d.launch(loaded, geometry, pointing(segment, declared, copies));
+      } catch (const runtime::ExecutionError& e) {
+        failure = e.what();
+      } catch (const runtime::ArgumentError& e) {
+        failure = e.what();
+        refused = true;
+      }
+      copies.write_back();
     }
     const runtime::LaunchResult none;
     const auto& ran = refused ? none : d.last_launch();

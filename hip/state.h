@@ -73,6 +73,8 @@ struct Memory {
   enum class Kind : std::uint8_t { device, host, managed, registered, image } kind = Kind::device;
   unsigned flags = 0;
 };
+/// Of a registration, ours (inlay_hip.h): nobody but launches accesses the memory while one is under way.
+constexpr unsigned launches_only = 0x80000000U;
 
 struct Node {
   int type = 5; ///< hipGraphNodeType

@@ -2,6 +2,7 @@
 
 #include <inlay/kernels/build.h>
 
+#include <inlay/runtime/guarded_copies.h>
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/kernarg.h>
 
@@ -296,7 +297,7 @@ void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, con
     if (!b.empty())
       ranges[addresses.back()] = std::max(ranges[addresses.back()], addresses.back() + b.size());
   }
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> shared;
+  std::vector<runtime::MemoryRange> shared;
   for (const auto& [begin, end] : ranges)
     if (!shared.empty() && begin < shared.back().second)
       shared.back().second = std::max(shared.back().second, end);
@@ -313,7 +314,18 @@ void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, con
     device.share(begin, end - begin);
     held.begins.push_back(begin);
   }
-  launch_once(device, artifact, plan, {addresses}, OnFinding::fail);
+  // Between arrays that are neighbours an overrun is an access of the other one.
+  runtime::GuardedCopies copies(device);
+  if (device.options().checks.bounds)
+    for (const auto& array : runtime::without_gaps(shared, shared)) copies.add(array);
+  for (std::uint64_t& a : addresses) a = copies.address(a);
+  try {
+    launch_once(device, artifact, plan, {addresses}, OnFinding::fail);
+  } catch (...) {
+    copies.write_back();
+    throw;
+  }
+  copies.write_back();
 }
 
 void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,

@@ -41,6 +41,9 @@ void need(const void* p, const char* what) {
     throw LaunchError(std::string(what) + " is NULL", "inlay_c.h says what each function takes");
 }
 
+/// Of hipHostRegister, on the emulator alone: INLAY_HIP_LAUNCHES_ONLY of inlay_hip.h.
+constexpr unsigned launches_only = 0x80000000U;
+
 /// The functions of libamdhip64 that a launch needs, under HIP's names. Numbers are HIP's.
 struct Hip {
   void* handle = nullptr;
@@ -344,7 +347,7 @@ inlay_status inlay_register(inlay_device* device, void* begin, size_t bytes) {
     if (!device->emulator || device->hip.hipHostRegister == nullptr)
       throw Refused("memory of the host on a GPU\n  hint   inlay_malloc, inlay_copy_in", INLAY_DEVICE);
     device->use();
-    device->check(device->hip.hipHostRegister(begin, bytes, 0), "hipHostRegister");
+    device->check(device->hip.hipHostRegister(begin, bytes, launches_only), "hipHostRegister");
   });
 }
 inlay_status inlay_unregister(inlay_device* device, void* begin) {

@@ -22,6 +22,9 @@ int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigne
 int inlay_hip_share(const char* arch);
 /** Whether inlay_hip_open or inlay_hip_share was called: the process asked for an emulator, and HIP did not find one as its device. */
 int inlay_hip_asked(void);
+/** A flag of hipHostRegister: nobody but launches accesses the memory while one is under way. A launch that checks bounds gets a copy of what it has
+ * as an argument where other memory lies so near that an overrun could end there, and gives back what it changed. */
+#define INLAY_HIP_LAUNCHES_ONLY 0x80000000u
 /** What was launched since the last call, as a JSON list; valid until the next call. */
 const char* inlay_hip_report(void);
 /** The text of this thread's last failure. */

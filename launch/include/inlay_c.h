@@ -65,6 +65,7 @@ inlay_status inlay_copy_in(inlay_device* device, void* to, const void* from, siz
 inlay_status inlay_copy_out(inlay_device* device, void* to, const void* from, size_t bytes);
 inlay_status inlay_synchronize(inlay_device* device);
 /** On the emulator: memory of the host that launches use where it lies, from `begin` on, until inlay_unregister. What it holds counts as written.
+ * Nobody but launches accesses it while one is under way: where bounds are checked and other memory lies so near that an overrun could end there, a launch gets a copy.
  * INLAY_DEVICE for memory that is registered already, in part or whole, and for a GPU. Since version 3. */
 inlay_status inlay_register(inlay_device* device, void* begin, size_t bytes);
 inlay_status inlay_unregister(inlay_device* device, void* begin);

@@ -76,7 +76,7 @@ class Emulator:
             with self._lock:
                 for at, size in ranges.items():
                     if not self._held[at]:
-                        self._checked(self._hip.hipHostRegister(at, size, 0))
+                        self._checked(self._hip.hipHostRegister(at, size, 0x80000000))  # INLAY_HIP_LAUNCHES_ONLY
                     self._held[at] += 1
                     held.append(at)
             yield

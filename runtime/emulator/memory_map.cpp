@@ -101,11 +101,11 @@ void give_back(std::size_t slot) {
   slots_taken[slot] = false;
 }
 
+} // namespace
+
 std::uint64_t guard_of(std::uint64_t bytes) {
   return std::max<std::uint64_t>(std::uint64_t{64} << 10, (bytes + page - 1) / page * page);
 }
-
-} // namespace
 
 // Of each page of the process /proc/self/pagemap has a word: bit 63 in memory, bit 62 swapped out (Linux, "pagemap").
 std::vector<std::pair<std::uint64_t, std::uint64_t>> Allocation::touched() const {

@@ -133,6 +133,9 @@ struct Allocation {
   }
 };
 
+/// How far an allocation lies from others: 64 KiB, or its own size.
+[[nodiscard]] std::uint64_t guard_of(std::uint64_t bytes);
+
 class MemoryMap {
 public:
   MemoryMap();

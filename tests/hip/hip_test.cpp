@@ -220,3 +220,19 @@ TEST_CASE("run-with --keep: each launch can be repeated by exec; --time models i
   REQUIRE(timed.exit == 0);
   CHECK(Json::parse(timed.out).at("launches")[0].at("timing").at("clocks").get<double>() > 100);
 }
+
+TEST_CASE("run-with: an overrun of one registered array that ends in another of the launch", "[hip]") {
+  const Folder f;
+  const auto overrun = run_with(f, "neighbours", {"--json"});
+  CHECK(kinds(overrun) == std::vector<std::string>{"bounds"});
+  CHECK(says(overrun.out, "writes 4 bytes at b + 0x200 of 512 bytes"));
+  CHECK(!says(overrun.out, "wrong:"));
+  const auto stressed = run_with(f, "apart", {"--json", "--stress", "2"});
+  CHECK(stressed.exit == 0);
+  CHECK(kinds(stressed).empty());
+  // Of an array whose address is in memory, too, the launch gets no copy: it would see two of one.
+  const auto through = run_with(f, "through", {"--json"});
+  CHECK(kinds(through).empty());
+  CHECK(through.exit == 0);
+  CHECK(run_with(f, "through", {"--json", "--check", "none"}).exit == 0);
+}

@@ -32,6 +32,41 @@ add:
 .end_amdhsa_kernel
 
 .text
+.globl through
+.p2align 8
+.type through,@function
+through:
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dword s8, s[0:1], 0x10
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b32 v3, 1
+  v_mov_b32 v4, 0
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx4 s[12:15], s[6:7], 0x0
+  v_mov_b32 v2, s8
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v4, v3, s[14:15]
+  global_store_dword v1, v2, s[12:13]
+  s_waitcnt vmcnt(0)
+  global_load_dword v2, v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  global_store_dword v1, v2, s[6:7] offset:16
+  s_endpgm
+.Lthrough_end:
+.size through, .Lthrough_end-through
+.rodata
+.p2align 6
+.amdhsa_kernel through
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_kernarg_size 24
+  .amdhsa_group_segment_fixed_size 0
+.end_amdhsa_kernel
+
+.text
 .globl race
 .p2align 8
 .type race,@function
@@ -124,6 +159,20 @@ amdhsa.version: [1, 2]
 amdhsa.kernels:
   - .name: add
     .symbol: add.kd
+    .kernarg_segment_size: 24
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 8
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.name: a, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.name: b, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.name: n, .offset: 16, .size: 4, .value_kind: by_value}
+  - .name: through
+    .symbol: through.kd
     .kernarg_segment_size: 24
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 0

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <inlay_hip.h>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ int hipHostFree(void*);
 int hipMemcpy(void*, const void*, std::size_t, int);
 int hipMemcpyAsync(void*, const void*, std::size_t, int, void*);
 int hipMemset(void*, int, std::size_t);
+int hipHostRegister(void*, std::size_t, unsigned);
 int hipModuleLoad(void**, const char*);
 int hipModuleGetFunction(void**, void*, const char*);
 int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
@@ -205,6 +207,28 @@ void host_errors() {
   NEED(hipHostFree(h));
 }
 
+/// Arrays that are neighbours, as numpy and torch have them. Outputs that are right are printed.
+void neighbours(const std::string& what) {
+  alignas(64) static std::uint32_t memory[512];
+  std::uint32_t *const b = memory, *const a = memory + 128, *const c = memory + 400;
+  NEED(hipHostRegister(b, 512, INLAY_HIP_LAUNCHES_ONLY));
+  NEED(hipHostRegister(a, 768, INLAY_HIP_LAUNCHES_ONLY));
+  NEED(hipHostRegister(c, 64, INLAY_HIP_LAUNCHES_ONLY));
+  for (unsigned i = 0; i < 192; ++i) a[i] = i;
+  if (what == "through") { // a is an argument, and its address is in b, too; c's is there alone
+    const std::uint64_t table[] = {reinterpret_cast<std::uint64_t>(a), reinterpret_cast<std::uint64_t>(c)};
+    std::memcpy(b, table, sizeof table);
+    NEED(launch("through", 1, 64, a, b, 7));
+    expect(c[0] == 64, "an addition for each lane, once");
+    for (unsigned i = 0; i < 64; ++i)
+      expect(a[i] == 7 && b[4 + i] == 7, "what a store through the table left");
+  } else {
+    (void)launch("add", what == "neighbours" ? 3 : 2, 64, a, b, 5);
+    for (unsigned i = 0; i < 128; ++i) expect(b[i] == i + 5, "sums");
+    for (unsigned i = 0; i < 192; ++i) expect(a[i] == i, "an input");
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -220,6 +244,7 @@ int main(int argc, char** argv) {
   if (what == "peers") peers(true);
   if (what == "strangers") peers(false);
   if (what == "errors") host_errors();
+  if (what == "neighbours" || what == "apart" || what == "through") neighbours(what);
   if (what == "exit7") return 7;
   return 0;
 }

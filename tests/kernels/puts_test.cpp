@@ -163,3 +163,20 @@ TEST_CASE("puts: entries of a mixture of experts are sorted to blocks by four la
     CHECK(sorted[1] == bytes_of(of_rows));
   }
 }
+
+TEST_CASE("a launch on arrays where they lie: an overrun that ends in the next one", "[emulator]") {
+  kernels::Artifact a = kernels::build(put({}));
+  a.contract.buffers[0].bits = {"rows*n*16", {"tokens", "rows", "n"}}; // of half of them
+  std::vector<float> memory(64 + 128, 3.0F); // y of one row, though there are two, and x
+  std::vector<std::int32_t> ids = {0, 1};
+  const auto part = [&](std::size_t begin, std::size_t count) {
+    return std::as_writable_bytes(std::span(memory).subspan(begin, count));
+  };
+  runtime::EmulatorDevice device(runtime::isa::parse_arch(a.arch));
+  CHECK_THROWS_WITH(
+      kernels::run_in_place(device, a, {part(0, 64), part(64, 128), std::as_writable_bytes(std::span(ids))},
+                            std::vector<std::int64_t>{2, 2, 64}),
+      Contains("bounds: writes") && Contains("directly past the end of one of 256 bytes"));
+  CHECK(std::all_of(memory.begin(), memory.begin() + 64, [](float v) { return v == 6; }));
+  CHECK(std::all_of(memory.begin() + 64, memory.end(), [](float v) { return v == 3; }));
+}

@@ -245,6 +245,24 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertLess(int(ran.stdout), 150)  # MB; the arrays have 192
 
+    def test_an_overrun_that_ends_in_another_array_of_the_launch(self):
+        with open(self.file) as file:
+            manifest = json.load(file)
+        with tempfile.TemporaryDirectory() as folder:
+            manifest["code"] = os.path.join(os.path.dirname(self.file), manifest["code"])
+            next(a for a in manifest["arguments"] if a["name"] == "c")["bytes"] = "2*n"  # the kernel writes 4*n
+            with open(folder + "/less.json", "w") as file:
+                json.dump(manifest, file)
+            memory = numpy.ones(2500, numpy.float32)
+            c, a, b = memory[:500], memory[500:1500], memory[1500:]  # no byte between them
+            with self.assertRaisesRegex(inlay.CommandError, r"bounds: writes \d+ bytes at c \+ 0x7d0 of 2000 bytes"):
+                inlay.load(folder + "/less.json", device="emulator")(c, a, b, n=1000)
+            self.assertTrue((a == 1).all() and (b == 1).all())
+            self.assertTrue((c == 2).all())  # what the launch did before
+        c, a, b = memory[:500], memory[500:1000], memory[1000:1500]
+        inlay.load(self.file, device="emulator")(c, a, b, n=500)
+        self.assertTrue((c == 2).all())
+
     def test_elements_without_a_type_in_numpy(self):
         with tempfile.TemporaryDirectory() as folder:
             inlay.build("softmax", folder, m=4, n=64, arch="gfx942", dtype="bf16")

@@ -56,6 +56,14 @@ def test_views_and_the_device():
     torch.testing.assert_close(y.cpu(), x + 1)
 
 
+@pytest.mark.parametrize("n", [256, 250])
+def test_neighbours(n):
+    memory = bytearray(4 * (n + 256))  # no byte between the two
+    y, x = (torch.frombuffer(memory, dtype=torch.float32, count=count, offset=4 * begin) for begin, count in ((0, n), (n, 256)))
+    add[(1,)](x, y, 256)
+    assert (y == 1).all() and not x.any()
+
+
 def test_threads():
     from concurrent.futures import ThreadPoolExecutor
 
@@ -546,7 +554,9 @@ class Plugin(unittest.TestCase):
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("4 failed, 5 passed", said)
+        self.assertIn("5 failed, 6 passed", said)
+        self.assertRegex(said, r"FAILED test_more.py::test_neighbours\[250\] - Failed: bounds: writes")
+        self.assertRegex(said, r"bounds: writes \d+ bytes at argument 1 \+ 0x3e8 of 1000 bytes")
         self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
         self.assertIn("inlay_known: no finding of kind bounds any more", said)
         self.assertIn("no kind 'rasec'", said)

@@ -93,8 +93,8 @@ enum class OnFinding : std::uint8_t { fail, keep };
                                      const Problem& problem, OnFinding on_finding = OnFinding::fail);
 
 using HostBuffers = std::vector<std::span<std::byte>>;
-/// One launch on one device of the emulator, on data where it lies: nothing is copied, and outputs are written when this returns, also by a
-/// launch in which something is found. What the buffers hold counts as written. Inputs may share memory. Each buffer begins at a multiple of 4 bytes.
+/// One launch on one device of the emulator, on data where it lies: nothing is copied but, where bounds are checked, buffers that lie too near to
+/// one another for the check to tell them apart. Outputs are written when this returns, also by a launch in which something is found. What the buffers hold counts as written. Inputs may share memory. Each buffer begins at a multiple of 4 bytes.
 /// Errors: as of `run`; std::invalid_argument for an output that shares memory, and for a kernel of several devices.
 void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,
                   const std::vector<std::int64_t>& sizes);

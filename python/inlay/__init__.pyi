@@ -366,8 +366,8 @@ def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: A
 
     Of Triton: `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
     written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
-    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object (AITER's `.co`), a
-    launch manifest, a folder of Triton's cache or of a FlyDSL dump, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
+    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object, a `.co` of AITER's, of whose products the row of
+    the table beside it, or `row=`, says grid and block, a launch manifest, a folder of Triton's cache or of a FlyDSL dump, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
 
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
         >>> assert report, report

@@ -286,10 +286,12 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
         >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256).clocks
         >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")
     """
-    from . import _sources
+    from . import _aiter, _sources
 
     if _sources.is_file(file):
         file, args = _sources.launched(file, arch, args)
+        args, options = _aiter.launch(file, args, {**options, "kernel": kernel, "grid": grid, "block": block})
+        kernel, grid, block = (options.pop(name) for name in ("kernel", "grid", "block"))
     elif _sources.is_flydsl(file):
         file, args, options = _sources.flydsl_file("time", file, args, options, arch or "gfx942"), (), {}
     else:
@@ -315,12 +317,13 @@ def validate(file, /, *args, grid=None, arch=None, **options):
         >>> inlay.validate("add.hsaco", block=256)["kernels"][0]["verdict"]
         >>> inlay.validate(add[(4,)], x, y, out, n, BLOCK=256)
     """
-    from . import _sources
+    from . import _aiter, _sources
 
     if _sources.is_file(file):
         if args:
             raise TypeError("inlay.validate of a file takes no arguments of a launch")
-        return answer(["validate", _sources.code_object(file, arch)], {**options, "arch": arch, "grid": grid})
+        file = _sources.code_object(file, arch)
+        return answer(["validate", file], _aiter.launch(file, (), {**options, "arch": arch, "grid": grid})[1])
     if _sources.is_flydsl(file):
         return answer(["validate", _sources.flydsl_file("validate", file, args, options, arch or "gfx942")], {})
     from ._triton import compiled

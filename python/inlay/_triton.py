@@ -2,6 +2,7 @@
 import os
 import tempfile
 
+from . import _aiter
 from ._sources import flydsl_launch, is_file, is_flydsl, launched
 from ._tools import CommandError, exec, host, processor
 
@@ -48,8 +49,8 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
 
     Of Triton: `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
     written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
-    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object (AITER's `.co`), a
-    launch manifest, a folder of Triton's cache or of a FlyDSL dump, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
+    Of FlyDSL: a function with `@flyc.jit` and its arguments. Of a file, with `grid=`, `block=` and, where it has several, `kernel=`: a code object, a `.co` of AITER's, of whose products the row of
+    the table beside it, or `row=`, says grid and block, a launch manifest, a folder of Triton's cache or of a FlyDSL dump, or HIP C++ (`.hip`, `.cpp`), which clang compiles.
 
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
         >>> assert report, report
@@ -58,7 +59,8 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
     if is_file(kernel):
         file, args = launched(kernel, arch, args)
         of_arch = {} if file != os.fspath(kernel) or "arch" in kwargs else {"arch": None}
-        details = exec(file, *args, grid=grid, check=None if check == "all" else check, stress=stress, **{**of_arch, **kwargs})
+        args, options = _aiter.launch(file, args, {"grid": grid, **of_arch, **kwargs})
+        details = exec(file, *args, check=None if check == "all" else check, stress=stress, **options)
         return Report(details.get("kernel", os.path.basename(file)), details.get("arch", arch), details, file)
     if is_flydsl(kernel):
         launches, files = flydsl_launch("check", kernel, args, kwargs, arch, check, stress)

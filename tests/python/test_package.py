@@ -703,6 +703,84 @@ class Files(unittest.TestCase):
                 inlay.validate(directory)
 
     @unittest.skipUnless(any(shutil.which(f"clang++-{n}") for n in range(18, 26)), "no clang that knows gfx950")
+    def test_a_code_object_of_aiter_with_the_row_of_its_table(self):
+        slots = ["ptr"] * 6 + ["i32"] * 7  # of csrc/py_itfs_cu/asm_gemm_a8w8.cu, each in 16 bytes
+        declared = [(16 * k + at, size) for k, kind in enumerate(slots) for at, size in ([(0, 8), (8, 4), (12, 4)] if kind == "ptr" else [(0, 4), (4, 4), (8, 4), (12, 4)])]
+        name = "_ZN5aiter41I8gemm_bf16_perTokenI8_BpreShuffle_32x128E"
+        # Each workgroup of tiles of 32 x 128 adds one to a word of its own, and so does one that is too many.
+        text = f"""
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl {name}
+.p2align 8
+.type {name},@function
+{name}:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x70
+  s_waitcnt lgkmcnt(0)
+  s_lshr_b32 s6, s6, 7
+  s_mul_i32 s6, s6, s3
+  s_add_u32 s6, s6, s2
+  s_lshl_b32 s6, s6, 2
+  v_cmp_eq_u32 vcc, 0, v0
+  s_and_saveexec_b64 s[8:9], vcc
+  v_mov_b32 v1, s6
+  v_mov_b32 v2, 1
+  global_atomic_add v1, v2, s[4:5]
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel {name}
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 4
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_system_sgpr_workgroup_id_y 1
+  .amdhsa_kernarg_size 208
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: {name}
+    .symbol: {name}.kd
+    .kernarg_segment_size: 208
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 4
+    .max_flat_workgroup_size: 256
+    .args:
+""" + "".join(f"      - {{.offset: {at}, .size: {size}, .value_kind: {'global_buffer, .address_space: global' if size == 8 else 'by_value'}}}\n" for at, size in declared) + "...\n.end_amdgpu_metadata\n"
+        row = {"tile_m": "32", "tile_n": "128", "splitK": "0", "bpreshuffle": "1", "knl_name": name, "co_name": "i8.co"}
+        m, n = 70, 512  # 3 x 4 tiles
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "i8.co")
+            with open(file, "w") as out:
+                out.write(text)
+            words = numpy.zeros(12, numpy.uint32)
+            arguments = (words, None, None, None, None, None, m, n, 64, 64, 64, 2 * n, 1)
+            for more in ({"row": row}, {}):
+                words[:] = 0
+                report = inlay.check(file, *arguments, **more)
+                self.assertTrue(report, report)
+                self.assertEqual(list(words), [1] * 12)
+                self.assertIn("grid 4x3x1 block 256x1x1", inlay.time(file, *arguments, **more).geometry)
+                self.assertEqual(inlay.validate(file, **more)["kernels"][0]["kernel"], name)
+                with open(os.path.join(folder, "table.csv"), "w", encoding="utf-8-sig") as out:
+                    out.write(",".join(row) + "\n" + ",".join(row.values()) + "\n")
+            two = numpy.zeros(24, numpy.uint32)
+            inlay.check(file, two, *arguments[1:12], 2)  # K in two parts, side by side: words of a row are those of the next one, too
+            self.assertEqual(two.sum(), 24)
+            with self.assertRaisesRegex(inlay.CommandError, "no grid follows from 9 arguments and the row\n  hint   grid=, or 13 arguments"):
+                inlay.check(file, *arguments[:9])
+            self.assertTrue(inlay.check(file, *arguments[:8], grid=(4, 3), block=256))  # the rest is 0
+            with self.assertRaisesRegex(inlay.CommandError, "the row is of other.co, and the file is i8.co"):
+                inlay.validate(file, row={**row, "co_name": "other.co"})
+
     def test_a_hip_source(self):
         with tempfile.TemporaryDirectory() as directory:
             source = directory + "/add.hip"

@@ -62,7 +62,10 @@ std::optional<Call> as_call(const std::string& text) {
   for (std::size_t i = open; i <= end; ++i) {
     const char c = text[i];
     if (c == ')' || c == '>') --depth;
-    if (depth == 0 && c == ')') return i == end ? std::optional(call) : std::nullopt;
+    if (depth == 0 && c == ')') {
+      if (call.arguments == std::vector<std::string>{""}) call.arguments.clear(); // `f()`
+      return i == end ? std::optional(call) : std::nullopt;
+    }
     if (depth == 1 && c == ',')
       call.arguments.emplace_back();
     else if (depth > 0)

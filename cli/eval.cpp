@@ -193,33 +193,27 @@ int eval(Session& s, const std::string& expression, const std::string& at, bool 
          "",
          {},
          "inlay eval 'composition((6,2):(8,2), 3:2)', or --jsonl; inlay eval --help lists the operations"});
+  Value result;
   try {
-    Value result;
-    try {
-      result = evaluate_expression(expression, atom_names());
-    } catch (const LayoutError&) {
-      const auto symbolic = at.empty() ? evaluate_symbolic(expression) : std::nullopt;
-      if (!symbolic) throw;
-      if (json) {
-        s.out << dump(Json{{"result", symbolic->result}, {"needs", symbolic->needs}}) << "\n";
-      } else {
-        s.out << symbolic->result << "\n";
-        for (const std::string& n : symbolic->needs) s.out << "  needs  " << n << "\n";
-      }
-      return Exit::yes;
-    }
-    if (!at.empty()) result = value_of(result, evaluate_expression(at));
+    result = evaluate_expression(expression, atom_names());
+  } catch (const LayoutError&) {
+    const auto symbolic = at.empty() ? evaluate_symbolic(expression) : std::nullopt;
+    if (!symbolic) throw;
     if (json) {
-      Json out = Json::object();
-      describe(out, result, nullptr);
-      s.out << dump(out) << "\n";
+      s.out << dump(Json{{"result", symbolic->result}, {"needs", symbolic->needs}}) << "\n";
     } else {
-      s.out << to_string(result) << "\n";
+      s.out << symbolic->result << "\n";
+      for (const std::string& n : symbolic->needs) s.out << "  needs  " << n << "\n";
     }
-  } catch (const LayoutError& e) {
-    if (!json) throw;
-    s.out << dump(Json{{"error", error_json(e)}}) << "\n";
-    return Exit::bad_input;
+    return Exit::yes;
+  }
+  if (!at.empty()) result = value_of(result, evaluate_expression(at));
+  if (json) {
+    Json out = Json::object();
+    describe(out, result, nullptr);
+    s.out << dump(out) << "\n";
+  } else {
+    s.out << to_string(result) << "\n";
   }
   return Exit::yes;
 }

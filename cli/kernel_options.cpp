@@ -49,7 +49,14 @@ void add_auto_options(CLI::App& command, AutoOptions& options) {
       .add_option(
           "--auto", options.choose,
           "yes (default): options that change only speed are chosen for the sizes; no: their defaults")
-      ->check(CLI::IsMember({"yes", "no"}));
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->transform(CLI::Validator( // as the kernels' own switches are spelled
+          [](std::string& text) {
+            if (text == "true" || text == "on" || text == "1") text = "yes";
+            if (text == "false" || text == "off" || text == "0") text = "no";
+            return std::string();
+          },
+          ""));
   command.add_flag("--why", options.why, "Print the ranking from which the form was chosen");
 }
 

@@ -131,6 +131,7 @@ TEST_CASE("bad requests are one message and exit 2", "[error]") {
                                              {"draw", "(4096,4096):(1,4096)"},
                                              {"draw", "compositon(4:1, 4:1)"},
                                              {"draw", "size(4:1)"},
+                                             {"draw", "zipped_divide()"},
                                              {"draw", "4:1", "--tv"},
                                              {"draw", "(4,2):(2,1)", "--tv", "--tile", "(2,2)"},
                                              {"draw", "4:1", "--colour", "blue"}}) {

@@ -197,6 +197,7 @@ TEST_CASE("errors are JSON under --json, in every command", "[geometry]") {
                                                 {"validate", "no-such-file"},
                                                 {"compare", "a", "b"},
                                                 {"prove", "equal", "((((", "1:0"},
+                                                {"eval", "coalesce(("},
                                                 {"exec", "f", "--nosuch"},
                                                 {"bundle", "none"}}) {
     auto with = words;

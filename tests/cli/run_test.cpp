@@ -1367,3 +1367,17 @@ TEST_CASE("run refuses buffers that are too small, and what the emulator finds i
   CHECK(go(4000, 2048, OnFinding::keep).size() == 2); // who asks for the findings has them
   CHECK_FALSE(dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings.empty());
 }
+
+TEST_CASE("whether a form is chosen is spelled as the switches of kernels are") {
+  const std::vector<std::string> words = {"run", "softmax", "--m", "4", "--n", "64", "--no-validate"};
+  for (const char* yes : {"yes", "true", "on", "1", "no", "false", "off", "0"}) {
+    auto with = words;
+    with.insert(with.end(), {"--auto", yes});
+    const Ran r = inlay_command(with);
+    CAPTURE(yes, r.out, r.err);
+    CHECK(r.exit == inlay::cli::Exit::yes);
+    CHECK((r.out.find("  auto ") != std::string::npos) ==
+          (std::string("yestrueon1").find(yes) != std::string::npos));
+  }
+  CHECK(inlay_command({"run", "softmax", "--auto", "2"}).exit == inlay::cli::Exit::bad_input);
+}

@@ -2,6 +2,9 @@
 
 #include "launch_input.h"
 
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -164,6 +167,37 @@ std::string report_junit(const std::vector<Launch>& launches, const std::string&
          cases + "  </testsuite>\n</testsuites>\n";
 }
 
+namespace {
+
+/// Where a file is in a pull request: below the repository (GITHUB_WORKSPACE) or this folder; else where it lies. Source: RFC 3986, 2.3; SARIF
+/// 2.1.0, 3.4.4.
+std::string uri_of(const Launch& line) {
+  std::string path = text_of(line, "path");
+  std::error_code none;
+  // One that was compiled elsewhere, as a compiler's cache keeps it, is known by its name.
+  if (path.empty() || (path.starts_with("/") && !std::filesystem::exists(path, none)))
+    path = text_of(line, "file");
+  const char* const repository = std::getenv("GITHUB_WORKSPACE");
+  for (std::string root :
+       {std::string(repository != nullptr ? repository : ""), std::filesystem::current_path(none).string()}) {
+    if (!root.empty() && !root.ends_with("/")) root += "/";
+    if (!root.empty() && path.starts_with(root)) {
+      path.erase(0, root.size());
+      break;
+    }
+  }
+  std::string out = path.starts_with("/") ? "file://" : "";
+  for (const char c : path)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+        std::string_view("/-._~").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return out;
+}
+
+} // namespace
+
 std::string report_sarif(const std::vector<Launch>& launches) {
   static const std::map<std::string, std::string> rules = {
       {"bounds", "Access outside of every buffer, of LDS or of scratch"},
@@ -194,12 +228,9 @@ std::string report_sarif(const std::vector<Launch>& launches) {
                   {"occurrenceCount", 1}};
       Launch location = {{"logicalLocations", {{{"name", name_of(l)}, {"kind", "function"}}}}};
       if (p.line != nullptr) {
-        const std::string file = text_of(*p.line, "file");
         Launch region = {{"startLine", std::max(1U, p.line->value("line", 1U))}};
         if (const auto column = p.line->value("column", 0U); column != 0) region["startColumn"] = column;
-        location["physicalLocation"] = {
-            {"artifactLocation", {{"uri", (file.starts_with("/") ? "file://" : "") + file}}},
-            {"region", region}};
+        location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_of(*p.line)}}}, {"region", region}};
       }
       r["locations"] = Launch::array({location});
       results.push_back(std::move(r));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <inlay/launch/manifest.h>
 #include <inlay/runtime/guarded_copies.h>
+#include <inlay/runtime/isa/source_files.h>
 #include <inlay/runtime/places.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -121,7 +122,7 @@ std::vector<std::uint8_t> pointing(std::vector<std::uint8_t> segment,
   return segment;
 }
 
-ordered_json to_json(const Finding& f) {
+ordered_json to_json(const Finding& f, const std::map<std::string, std::string>& paths) {
   ordered_json j = {{"kind", std::string(to_string(f.kind))},
                     {"text", to_string(f)},
                     {"message", f.message},
@@ -135,6 +136,7 @@ ordered_json to_json(const Finding& f) {
                     {"note", f.note}};
   if (f.source)
     j["line"] = {{"file", f.source->file}, {"line", f.source->line}, {"column", f.source->column}};
+  if (f.source && paths.contains(f.source->file)) j["line"]["path"] = paths.at(f.source->file);
   return j;
 }
 
@@ -362,8 +364,10 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
     entry["seconds"] = ran.statistics.seconds;
     bool defect = false;
     const auto findings = runtime::with_places(ran.findings, ranges);
+    std::map<std::string, std::string> paths;
+    if (!findings.empty()) paths = runtime::isa::source_files(*f.module->object);
     for (const Finding& finding : findings) {
-      entry["findings"].push_back(to_json(finding));
+      entry["findings"].push_back(to_json(finding, paths));
       defect = defect || !finding.note;
     }
     if (defect && o.fail_on_finding && failure.empty())

@@ -125,7 +125,8 @@ def run(command, **more):
 
 with tempfile.TemporaryDirectory() as scratch:
   d = pathlib.Path(scratch)
-  (d / "program.hip").write_text(program)
+  (d / "row sums").mkdir()
+  (d / "row sums/program.hip").write_text(program)
   environment = dict(os.environ)
   if not pathlib.Path("/usr/lib/llvm-22/bin/clang-offload-bundler").exists():
     (d / "clang-offload-bundler").write_text(bundler)
@@ -136,9 +137,9 @@ with tempfile.TemporaryDirectory() as scratch:
     for race in (False, True):
       what = f"{arch}{' with a race' if race else ''}"
       built = run([clang, "-x", "hip", f"--offload-arch={arch}", "-nogpuinc", "-nogpulib", "-g", "-O2", "-Wno-everything"] +
-                  (["-DRACE"] if race else []) + ["program.hip", f"-L{folder}", "-lamdhip64", "-o", "program"], cwd=d, env=environment)
+                  (["-DRACE"] if race else []) + ["row sums/program.hip", f"-L{folder}", "-lamdhip64", "-o", "program"], cwd=d, env=environment)
       if built.returncode: sys.exit(f"{what}: does not compile\n{built.stdout}")
-      ran = run([inlay, "run-with", "--library", folder, "--arch", arch, "--report", "r.json", "--", "./program"], cwd=d)
+      ran = run([inlay, "run-with", "--library", folder, "--arch", arch, "--report", "r.json", "--report", "r.sarif", "--", "./program"], cwd=d)
       report = json.loads((d / "r.json").read_text())
       if report["exit"] != 0: sys.exit(f"{what}: the program ended with {report['exit']}\n{ran.stdout}")
       if ran.returncode != race: sys.exit(f"{what}: run-with ended with {ran.returncode}\n{ran.stdout}")
@@ -147,6 +148,9 @@ with tempfile.TemporaryDirectory() as scratch:
       found = [f for l in report["launches"] for f in l["findings"] if not f["note"]]
       if race and not any(f["kind"] == "races" and f["line"]["line"] == line for f in found):
         sys.exit(f"{what}: no race at line {line}: {[(f['kind'], f.get('line')) for f in found]}")
+      # In a pull request: where the file is below this folder.
+      places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in json.loads((d / "r.sarif").read_text())["runs"][0]["results"]}
+      if race and places != {"row%20sums/program.hip"}: sys.exit(f"{what}: findings are at {places}")
       print("right ", what)
   bitcode = pathlib.Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
   if (bitcode / "ockl.bc").exists():
@@ -156,7 +160,7 @@ with tempfile.TemporaryDirectory() as scratch:
     (libraries / "oclc_isa_version_942.bc").symlink_to(bitcode / "oclc_isa_version_90a.bc")
     for options in (["-O2"], ["-O0"]):
       built = run([clang, "-x", "hip", "--offload-arch=gfx942", "-nogpuinc", "-mcode-object-version=5", f"--rocm-device-lib-path={libraries}", "-DPRINT", "-Wno-everything", *options,
-                   "program.hip", f"-L{folder}", "-lamdhip64", "-o", "prints"], cwd=d, env=environment)
+                   "row sums/program.hip", f"-L{folder}", "-lamdhip64", "-o", "prints"], cwd=d, env=environment)
       if built.returncode: sys.exit(f"the program that prints does not compile\n{built.stdout}")
       for more in ([], ["--stress", "1"]):
         ran = run([inlay, "run-with", "--library", folder, "--arch", "gfx942", "--report", "r.json", *more, "--", "./prints"], cwd=d)

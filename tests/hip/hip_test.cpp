@@ -21,7 +21,7 @@ struct Folder {
     std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const auto code = inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942,
-                                                                "kernels.gfx942.s");
+                                                                "row sums/kernels.gfx942.s");
     std::ofstream(path / "kernels.hsaco", std::ios::binary)
         .write(reinterpret_cast<const char*>(code.data()), static_cast<std::streamsize>(code.size()));
   }
@@ -103,7 +103,7 @@ TEST_CASE("run-with: a race and an overrun are found, at their argument and sour
     if (result.at("ruleId") != "bounds") continue;
     ++at_line;
     const auto& place = result.at("locations")[0].at("physicalLocation");
-    CHECK(place.at("artifactLocation").at("uri") == "kernels.gfx942.s");
+    CHECK(place.at("artifactLocation").at("uri") == "row%20sums/kernels.gfx942.s");
     CHECK(place.at("region").at("startLine") == bounds->at("line").at("line"));
     CHECK(result.at("level") == "error");
   }

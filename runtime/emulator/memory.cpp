@@ -47,12 +47,17 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
   const bool of_scratch = base >> 32 == scratch_window && !machine::target(w.arch).architected_scratch;
   if (!of_scratch && !m.idxen && !add_tid) { // offsets alone: most are wholly within the buffer
     const u64 least = std::max(bytes, 1U);
+    u32 furthest = 0;
+    for (unsigned l = 0; l < lanes; ++l) {
+      const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
+      a.address[l] = base + soffset + part;
+      furthest = std::max(furthest, part);
+    }
+    if (u64{furthest} + soffset + least <= records) return;
     u64 beyond = 0;
     for (unsigned l = 0; l < lanes; ++l) {
       const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
-      const u64 offset = u64{part} + soffset;
-      a.address[l] = base + offset;
-      beyond |= u64{offset + least > records} << l;
+      beyond |= u64{u64{part} + soffset + least > records} << l;
     }
     if ((beyond & a.mask) == 0) return;
   }

@@ -429,9 +429,7 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
   g.order.clear();
   g.polled = 0;
   for (u32 i = 0; i < wave_count; ++i) {
-    Wave& fresh = *g.waves[i];
-    auto registers = std::make_unique<Wave>(fresh.accum_offset);
-    std::swap(g.waves[i], registers);
+    g.waves[i] = std::make_unique<Wave>(g.waves[i]->accum_offset, *g.waves[i]);
     Wave& w = *g.waves[i];
     w.group = &g;
     w.id = i;

@@ -32,6 +32,9 @@ enum ScalarIndex : unsigned {
 
 struct alignas(64) WaveState {
   explicit WaveState(unsigned accum_offset_in = 256) : accum_offset(accum_offset_in), vector_(new Rows) {}
+  /// In the rows of one that has ended, and with what stands there: memory that is given back and asked for again is paid page by page.
+  WaveState(unsigned accum_offset_in, WaveState& ended)
+      : accum_offset(accum_offset_in), vector_(std::move(ended.vector_)) {}
 
   using Row = std::uint32_t[lanes];
 

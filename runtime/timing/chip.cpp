@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace inlay::runtime::timing {
 
@@ -87,9 +88,17 @@ bool NumberSet::insert(std::uint64_t number) {
   return true;
 }
 
-void NumberSet::insert(const NumberSet& others) {
-  for (const Slot& s : others.slots_)
+void NumberSet::insert(const std::vector<Slot>& others) {
+  for (const Slot& s : others)
     if (s.numbers != 0) insert_all(s.block, s.numbers);
+}
+
+void NumberSet::move_to(std::vector<Slot>& to) {
+  if (size_ == 0) return;
+  to.reserve(to.size() + blocks_);
+  for (Slot& s : slots_)
+    if (s.numbers != 0) to.push_back(std::exchange(s, {}));
+  blocks_ = size_ = 0;
 }
 
 SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
@@ -109,6 +118,7 @@ bool SharingRecorder::wants(std::uint64_t workgroup) {
 
 void SharingRecorder::executed(const ExecutedInstruction& e) {
   if (e.workgroup != group_) {
+    put_aside();
     counts_.clear();
     group_ = e.workgroup;
     looked_at_ = wanted_.contains(group_);
@@ -129,28 +139,48 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
   }
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
   const std::size_t window = counts_[e.wave]++ / window_;
-  if (windows_.size() <= window) windows_.resize(window + 1, Window(std::lcm(units_, xcds_)));
-  NumberSet& lines = windows_[window][group_ % windows_[window].size()];
+  if (running_.size() <= window) running_.resize(window + 1);
+  NumberSet& lines = running_[window];
+  const auto& address = e.access->address;
   std::uint64_t last = ~std::uint64_t{0};
-  for (std::uint64_t m = e.access->mask; m != 0; m &= m - 1) {
-    const std::uint64_t line = e.access->address[static_cast<unsigned>(std::countr_zero(m))] / 128;
+  const auto look = [&](unsigned lane) {
+    const std::uint64_t line = address[lane] / 128;
     if (line != last) lines.insert(line);
     last = line;
+  };
+  // Neighbouring lanes are mostly in one line.
+  constexpr unsigned together = 8;
+  for (unsigned first = 0; first < address.size(); first += together) {
+    std::uint64_t mask = e.access->mask >> first & ((1U << together) - 1);
+    std::uint64_t apart = 0;
+    for (unsigned l = 1; l < together; ++l) apart |= address[first + l] ^ address[first];
+    if (mask == (1U << together) - 1 && apart < 128) mask = 1;
+    for (; mask != 0; mask &= mask - 1) look(first + static_cast<unsigned>(std::countr_zero(mask)));
+  }
+}
+
+void SharingRecorder::put_aside() {
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    if (running_[i].size() == 0) continue;
+    if (windows_.size() <= i) windows_.resize(i + 1, Window(std::lcm(units_, xcds_)));
+    running_[i].move_to(windows_[i][group_ % windows_[i].size()]);
   }
 }
 
 Sharing SharingRecorder::result() {
+  put_aside();
   std::size_t asked = 0, fetched = 0, from_hbm = 0;
   NumberSet touched;
   std::vector<NumberSet> xcd_touched(xcds_);
   for (const Window& w : windows_) {
-    std::vector<NumberSet> of_unit(w.size() == units_ ? 0 : units_), of_xcd(xcds_);
+    std::vector<NumberSet> of_xcd(xcds_);
     NumberSet all;
-    for (std::size_t place = 0; place < w.size(); ++place) {
-      of_xcd[place % xcds_].insert(w[place]);
-      if (!of_unit.empty()) of_unit[place % units_].insert(w[place]);
+    for (std::size_t place = 0; place < w.size(); ++place) of_xcd[place % xcds_].insert(w[place]);
+    for (std::size_t unit = 0; unit < units_; ++unit) {
+      NumberSet lines;
+      for (std::size_t place = unit; place < w.size(); place += units_) lines.insert(w[place]);
+      asked += lines.size();
     }
-    for (const NumberSet& lines : of_unit.empty() ? w : of_unit) asked += lines.size();
     for (unsigned x = 0; x < xcds_; ++x) {
       fetched += of_xcd[x].size();
       all.insert(of_xcd[x]);

@@ -51,6 +51,21 @@ TEST_CASE("a set of numbers says of each whether it is new") {
     REQUIRE(set.insert(n) == plain.insert(n).second);
   }
   CHECK(set.size() == plain.size());
+  // Moved away: all of it, each block once, after what is there; the set is as new, and takes them again.
+  std::vector<NumberSet::Slot> moved = {{7, 1}};
+  set.move_to(moved);
+  CHECK(set.size() == 0);
+  std::set<std::uint64_t> blocks, there;
+  for (std::size_t i = 1; i < moved.size(); ++i) {
+    REQUIRE(blocks.insert(moved[i].block).second);
+    for (unsigned bit = 0; bit < 64; ++bit)
+      if (moved[i].numbers >> bit & 1) there.insert(moved[i].block * 64 + bit);
+  }
+  CHECK(there == plain);
+  CHECK(set.insert(7 * 64));
+  set.insert(moved);
+  plain.insert(7 * 64);
+  CHECK(set.size() == plain.size());
 }
 
 TEST_CASE("sharing is counted by line, XCD and unit") {

@@ -65,16 +65,19 @@ struct Sharing {
 /// Numbers, each once: a launch's lines are some millions, and a set of nodes takes longer than the emulator.
 class NumberSet {
 public:
-  /// Whether it is new.
-  bool insert(std::uint64_t number);
-  void insert(const NumberSet& others);
-  [[nodiscard]] std::size_t size() const { return size_; }
-
-private:
   /// Numbers that lie near one another: of a block of 64, a bit each.
   struct Slot {
     std::uint64_t block = 0, numbers = 0;
   };
+  /// Whether it is new.
+  bool insert(std::uint64_t number);
+  void insert(const NumberSet& others) { insert(others.slots_); }
+  void insert(const std::vector<Slot>& others);
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Puts all that is in it after `to`, in as little room as there is, and empties it; its own room stays.
+  void move_to(std::vector<Slot>& to);
+
+private:
   /// Of a block, which is there from now on.
   Slot& slot_of(std::uint64_t block);
   void insert_all(std::uint64_t block, std::uint64_t numbers);
@@ -99,9 +102,11 @@ public:
   [[nodiscard]] Sharing result();
 
 private:
-  /// Of one stretch: the lines of each unit, small sets that are at hand while its workgroup runs. Where units have no XCD of their own,
-  /// of each pair of both.
-  using Window = std::vector<NumberSet>;
+  /// Of one stretch: the lines of each unit, those of its workgroups one after the other. Where units have no XCD of their own, of each pair of
+  /// both.
+  using Window = std::vector<std::vector<NumberSet::Slot>>;
+  /// Puts aside what the workgroup that has run asked for: its sets are at hand while it runs, all of them at once would be memory to wait for.
+  void put_aside();
 
   std::set<std::uint64_t> wanted_, executed_, xcds_seen_;
   bool all_before_ = false;
@@ -113,6 +118,7 @@ private:
   std::vector<double> xcd_stored_;
   std::uint64_t* count_ = nullptr; ///< of the workgroup that runs
   bool looked_at_ = false;
+  std::vector<NumberSet> running_; ///< of the workgroup that runs, a stretch each
   std::vector<Window> windows_;
   std::size_t groups_ = 0;
 };

@@ -102,9 +102,10 @@ nlohmann::ordered_json choice_json(const kernels::Choice& choice) {
                                 {"clocks", choice.clocks},
                                 {"forms", choice.considered},
                                 {"modelled", choice.modelled},
-                                {"from", choice.from == From::model  ? "model"
-                                         : choice.from == From::disk ? "disk"
-                                                                     : "memory"},
+                                {"from", choice.from == From::model     ? "model"
+                                         : choice.from == From::disk    ? "disk"
+                                         : choice.from == From::nothing ? "nothing"
+                                                                        : "memory"},
                                 {"why", choice.why}};
   if (!choice.table.empty()) out["nearest_in_table"] = choice.table;
   for (const kernels::Ranked& r : choice.ranking) {

@@ -93,31 +93,30 @@ void print_json(Session& session, const Outcome& o, bool ok) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const runtime::Finding& f : o.emulated.findings)
     findings.push_back({{"kind", std::string(runtime::to_string(f.kind))}, {"text", runtime::to_string(f)}});
-  nlohmann::ordered_json out = {{"ok", ok},
-                                {"kernel", o.artifact.kernel},
-                                {"arch", o.artifact.arch},
-                                {"device", o.device},
-                                {"problem", o.problem},
-                                {"choice", o.choice.from == kernels::Choice::From::nothing
-                                               ? nlohmann::ordered_json()
-                                               : choice_json(o.choice)},
-                                {"max_abs_error", o.check.max_abs_error},
-                                {"max_rel_error", o.check.max_rel_error},
-                                {"worst_of_bound", o.check.worst_of_bound},
-                                {"bound", o.check.bound},
-                                {"message", o.check.message},
-                                {"proofs",
-                                 {{"proved", o.artifact.proofs.proved()},
-                                  {"refuted", 0}, // a refuted claim stops the build, so nothing is run
-                                  {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
-                                {"order", orders_json(o.orders)},
-                                {"validation", to_json(o.validated)},
-                                {"resources", resources_json(r)},
-                                {"instructions_executed", o.emulated.statistics.instructions},
-                                {"lds_cycles", o.emulated.statistics.lds_cycles},
-                                {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
-                                {"findings", findings},
-                                {"seconds", o.seconds}};
+  nlohmann::ordered_json out = {
+      {"ok", ok},
+      {"kernel", o.artifact.kernel},
+      {"arch", o.artifact.arch},
+      {"device", o.device},
+      {"problem", o.problem},
+      {"choice", o.choice.why.empty() ? nlohmann::ordered_json() : choice_json(o.choice)},
+      {"max_abs_error", o.check.max_abs_error},
+      {"max_rel_error", o.check.max_rel_error},
+      {"worst_of_bound", o.check.worst_of_bound},
+      {"bound", o.check.bound},
+      {"message", o.check.message},
+      {"proofs",
+       {{"proved", o.artifact.proofs.proved()},
+        {"refuted", 0}, // a refuted claim stops the build, so nothing is run
+        {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+      {"order", orders_json(o.orders)},
+      {"validation", to_json(o.validated)},
+      {"resources", resources_json(r)},
+      {"instructions_executed", o.emulated.statistics.instructions},
+      {"lds_cycles", o.emulated.statistics.lds_cycles},
+      {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
+      {"findings", findings},
+      {"seconds", o.seconds}};
   if (o.timing) out["timing"] = time_json(*o.timing);
   session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }

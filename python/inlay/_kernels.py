@@ -2,7 +2,6 @@
 import functools
 import hashlib
 import json
-import logging
 import operator
 import os
 import sys
@@ -10,7 +9,7 @@ import tempfile
 
 from . import _inlay
 from ._launch import _ELEMENTS as _LAUNCHED, LoadedKernel, place
-from ._tools import CommandError, build, bytes_of, checks, host, kernel_flags, program
+from ._tools import CommandError, build, bytes_of, checks, host, kernel_flags, log_choice, program
 
 
 def kernels(name=None, /):
@@ -37,12 +36,8 @@ def explain(kernel, /, **options):
 def _chosen(name, words):
     """The options with what is chosen for them, which is said once."""
     told = _inlay.kernel_choice(name, dict(words), False)
-    _log(name, dict(words), told["why"])
+    log_choice(name, dict(words), told["why"])
     return told["flags"]
-
-
-def _log(name, words, why):
-    logging.getLogger("inlay").info("%s %s: auto: %s", name, " ".join(f"--{n} {v}" for n, v in words.items()), why)
 
 
 def buffers(name, /, **options):
@@ -296,7 +291,7 @@ class _Built:
         try:
             with open(os.path.join(folder, "auto.txt")) as file:
                 if why := file.read():
-                    _log(name, flags, why)
+                    log_choice(name, flags, why)
         except FileNotFoundError:  # a folder of a package that did not write it
             pass
         self.kernel = LoadedKernel(manifest, None, where)

@@ -1,6 +1,7 @@
 """The commands as functions: arguments are those of `inlay COMMAND`, answers are its JSON."""
 import html
 import json
+import logging
 import operator
 import os
 import shutil
@@ -102,7 +103,21 @@ def run(kernel, /, *, check=None, stress=False, time=False, seed=None, **options
     pairs = [word for name, value in kernel_flags(options).items() for word in ("--" + name, value)]
     head = flags({"check": check, "stress": stress, "time": time, "seed": seed})
     _, text = call(["run", kernel, *head, "--json", *pairs], allowed=(0, 1))
-    return json.loads(text)
+    told = json.loads(text)
+    if told["choice"]:
+        log_choice(kernel, kernel_flags(options), told["choice"]["why"])
+    return told
+
+
+_logged = set()
+
+
+def log_choice(kernel, options, why):
+    """Says once what `auto` takes for these options of a kernel."""
+    words = " ".join(f"--{name} {value}" for name, value in options.items())
+    if (kernel, words) not in _logged:
+        _logged.add((kernel, words))
+        logging.getLogger("inlay").info("%s %s: auto: %s", kernel, words, why)
 
 
 def _arguments(args, directory):

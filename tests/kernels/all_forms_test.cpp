@@ -1,15 +1,21 @@
 // Every form that `auto` can choose: built, its claims proved, its machine code validated; what cannot be decided is run.
 //
-//   INLAY_FORMS=100/7             every 100th of them from the 7th on; the order is no kernel's, so that a part is a sample of all
+// Forms that differ in the length of a part of K alone are a group. The first of each group come first, in an order of no kernel: what is done when
+// time is up, and every 100th of them, is a sample of all groups.
+//
+//   INLAY_FORMS=100/7             every 100th of them from the 7th on
 //   INLAY_FORMS_JOURNAL=FILE      verdicts by machine code, one a line: what an earlier run of this binary has judged is not judged again
 //   INLAY_FORMS_PROCESSES=2       side by side; otherwise as many as there are processors
 //   INLAY_FORMS_SECONDS=3600      after which no other one is begun
+//   INLAY_FORMS_STEPS=8000000     of a validation: undecided beyond them
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/choose.h>
+#include <inlay/kernels/claims.h>
 #include <inlay/kernels/launch.h>
 #include <inlay/kernels/workers.h>
 #include <inlay/validate/code.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 using namespace inlay::kernels;
@@ -29,6 +36,13 @@ struct Listed {
   std::string kernel;
   Flags form, sizes;
   [[nodiscard]] std::string text() const { return kernel + " " + words(form); }
+  /// With any number of parts in the place of that number.
+  [[nodiscard]] std::string group() const {
+    Flags flags = form;
+    if (const auto split = flags.find("split"); split != flags.end() && split->second != "0")
+      split->second = "N";
+    return kernel + " " + words(flags);
+  }
 };
 
 std::uint64_t digest(const void* data, std::size_t size) {
@@ -38,8 +52,13 @@ std::uint64_t digest(const void* data, std::size_t size) {
   return h;
 }
 
+struct Choosable {
+  std::vector<Listed> forms;
+  std::size_t groups = 0; ///< as many of them, at the front, are the first of their groups
+};
+
 /// What `auto` may take: the first forms by bounds of many shapes, and those of the shipped table; each once, in an order of no kernel.
-std::vector<Listed> choosable() {
+Choosable choosable() {
   std::map<std::pair<std::string, Flags>, Flags> all;
   for (const TableRow& row : shipped_table()) {
     Flags flags = row.options;
@@ -96,13 +115,19 @@ std::vector<Listed> choosable() {
     const std::string text = one.text();
     mixed.emplace(std::pair(digest(text.data(), text.size()), text), one);
   }
-  std::vector<Listed> out;
-  for (const auto& [order, one] : mixed) out.push_back(one);
+  std::map<std::string, std::size_t> groups;
+  std::vector<std::pair<std::size_t, Listed>> ordered; // which of its group it is
+  for (const auto& [order, one] : mixed) ordered.emplace_back(groups[one.group()]++, one);
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Choosable out;
+  out.groups = groups.size();
+  for (auto& [place, one] : ordered) out.forms.push_back(std::move(one));
   return out;
 }
 
-/// Sizes at which a form runs through all that it has in a second or so: two tiles each way, three parts of K of which one is short, and
-/// rows as long as they were.
+/// Sizes at which a form runs through all that it has in a second or so: two tiles each way, three parts of K of which one is short, as many
+/// tiles of keys, and rows as long as they were.
 Flags small(const Listed& one) {
   const auto at = [&](const char* name) {
     const auto found = one.form.find(name);
@@ -119,6 +144,13 @@ Flags small(const Listed& one) {
   } else if (sizes.contains("m")) {
     sizes["m"] = "3";
   }
+  // What a plain loop over them takes goes by their product.
+  const auto at_most = [&](const char* name, long long most) {
+    if (const auto found = sizes.find(name); found != sizes.end() && std::atoll(found->second.c_str()) > most)
+      found->second = std::to_string(most);
+  };
+  at_most("queries", std::max(64LL, at("tile-q")) + 3);
+  at_most("keys", 2 * std::max(64LL, at("tile-k")) + 16);
   return sizes;
 }
 
@@ -201,21 +233,32 @@ std::map<std::string, Judged> read(const std::string& journal) {
   return out;
 }
 
+double number_of(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atof(text);
+}
+
 Judged judge(const Listed& one, bool validated, const std::map<std::string, Judged>& known) {
   Judged j;
   const auto begin = std::chrono::steady_clock::now();
   try {
+    // Claims have a test of their own, and change no machine code.
+    std::optional<WithoutClaims> none;
+    if (validated) none.emplace();
     const Artifact a = find_kernel(one.kernel)->build(one.form, {});
+    none.reset();
     j.code = std::to_string(digest(a.hsaco.data(), a.hsaco.size()));
-    if (a.proofs.proved() == 0) throw std::runtime_error("nothing was proved");
     if (!validated) {
+      if (a.proofs.proved() == 0) throw std::runtime_error("nothing was proved");
       j.verdict = "proved";
     } else if (const auto found = known.find(j.code); found != known.end()) {
       return found->second;
     } else {
       const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
       const auto object = inlay::runtime::CodeObject::parse({bytes, bytes + a.hsaco.size()});
-      const auto r = validate::validate_code(object, object.kernel(a.kernel), a.source->code);
+      validate::CodeOptions options;
+      options.budget = static_cast<std::uint64_t>(number_of("INLAY_FORMS_STEPS", 8'000'000));
+      const auto r = validate::validate_code(object, object.kernel(a.kernel), a.source->code, options);
       j.verdict = to_string(r.verdict), j.steps = std::to_string(r.steps);
       if (r.verdict == Verdict::refuted) j.reason = r.refuted[0].text + ": " + r.refuted[0].message;
       if (r.verdict == Verdict::undecided) {
@@ -235,14 +278,10 @@ Judged judge(const Listed& one, bool validated, const std::map<std::string, Judg
   return j;
 }
 
-double number_of(const char* name, double otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atof(text);
-}
-
 /// Judges every `step`th form from `from` on. None may be refuted, wrong or refused; each undecided one has to run right.
 void judge_all(bool validated, std::size_t step, std::size_t from, unsigned processes) {
-  const std::vector<Listed> all = choosable();
+  const Choosable found = choosable();
+  const std::vector<Listed>& all = found.forms;
   CHECK(all.size() > 200);
   std::vector<std::size_t> part;
   for (std::size_t i = from; i < all.size(); i += step) part.push_back(i);
@@ -268,7 +307,8 @@ void judge_all(bool validated, std::size_t step, std::size_t from, unsigned proc
         return true;
       },
       [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < most; });
-  std::string told = std::to_string(all.size()) + " forms, " + std::to_string(part.size()) + " asked for";
+  std::string told = std::to_string(all.size()) + " forms in " + std::to_string(found.groups) + " groups, " +
+                     std::to_string(part.size()) + " asked for";
   for (const auto& [verdict, count] : verdicts) told += "\n" + std::to_string(count) + " " + verdict;
   for (const auto& [reason, count] : reasons) told += "\n  " + std::to_string(count) + " " + reason;
   WARN(told);

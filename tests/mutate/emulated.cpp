@@ -4,7 +4,12 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/evaluate.h>
 #include <inlay/kernels/launch.h>
+#include <inlay/runtime/code_object.h>
+#ifdef INLAY_VALIDATE
+#include <inlay/validate/code.h>
+#endif
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -60,6 +65,8 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
                        [&](const auto& s) { return s.replaces && s.table == t.id; });
   };
   const auto starts_at_0 = [&](const Tensor& t) {
+    const std::vector<int>& flags = p.together().flags;
+    if (std::find(flags.begin(), flags.end(), t.id) != flags.end()) return true;
     for (const CodeRegion& r : code.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
         for (const Inst& i : *list)
@@ -105,44 +112,49 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
   const auto device = kernels::open_device("emulator", artifact.arch);
   const std::vector<kernels::Bytes> after = kernels::run(*device, artifact, buffers, sizes);
   std::size_t number = 0;
-  for (const Tensor& t : p.tensors()) {
-    if (t.space != Space::global) continue;
-    const kernels::Bytes& bytes = after[number++];
-    const Program::Specification* s = p.specification(t);
-    if (!s) continue;
-    const std::vector<double> wanted = kernels::evaluate(p, *s, input);
-    const auto size = static_cast<std::size_t>(bits(t.element) / 8);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      std::uint64_t word = 0;
-      for (std::size_t b = 0; b < size; ++b)
-        word |= std::to_integer<std::uint64_t>(bytes[where[t.id][i] * size + b]) << (8 * b);
-      const double got = decode(t.element, word), bound = 1e-2 * (1 + std::abs(wanted[i]));
-      if (exact && got == rounded(t.element, wanted[i], Overflow::saturate)) continue;
-      const bool other = std::isinf(wanted[i])
-                             ? got != wanted[i]
-                             : std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound);
-      if (exact || other)
-        return t.name + ": element " + std::to_string(i) + " is " + std::to_string(got) +
-               " on the emulator, not " + std::to_string(wanted[i]);
+  for (int rank = 0; rank < artifact.contract.devices; ++rank)
+    for (const Tensor& t : p.tensors()) {
+      if (t.space != Space::global) continue;
+      const kernels::Bytes& bytes = after[number++];
+      const Program::Specification* s = p.specification(t);
+      if (!s) continue;
+      for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (p.together().count > 0 && p.sizes()[i].symbol == p.together().rank) input.sizes[i] = rank;
+      const std::vector<double> wanted = kernels::evaluate(p, *s, input);
+      const auto size = static_cast<std::size_t>(bits(t.element) / 8);
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        std::uint64_t word = 0;
+        for (std::size_t b = 0; b < size; ++b)
+          word |= std::to_integer<std::uint64_t>(bytes[where[t.id][i] * size + b]) << (8 * b);
+        const double got = decode(t.element, word), bound = 1e-2 * (1 + std::abs(wanted[i]));
+        if (exact && got == rounded(t.element, wanted[i], Overflow::saturate)) continue;
+        const bool other = std::isinf(wanted[i])
+                               ? got != wanted[i]
+                               : std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound);
+        if (exact || other)
+          return t.name + ": element " + std::to_string(i) + " is " + std::to_string(got) +
+                 " on the emulator, not " + std::to_string(wanted[i]);
+      }
     }
-  }
   return "";
 }
 
 } // namespace
 
-std::string emulated(const Code& code, const std::vector<Sizes>& sizes) {
+Machine::Machine(const Code& code) : code_(code) {
   const Program& p = *code.program;
-  kernels::Artifact artifact;
-  artifact.kernel = p.name();
-  artifact.arch = std::string(p.target().name);
-  artifact.contract = kernels::contract_of(p);
+  artifact_.kernel = p.name();
+  artifact_.arch = std::string(p.target().name);
+  artifact_.contract = kernels::contract_of(p);
   bool keep_order = false;
   for (const CodeRegion& r : code.regions) keep_order = keep_order || r.exact;
-  artifact.hsaco = emit(emit_ir(code), p.target(), {.keep_order = keep_order}).hsaco;
+  artifact_.hsaco = emit(emit_ir(code), p.target(), {.keep_order = keep_order}).hsaco;
+}
+
+std::string Machine::wrong(const std::vector<Sizes>& sizes) const {
   std::uint64_t seed = 0;
   for (const Sizes& s : sizes) try {
-      if (std::string what = run(code, artifact, s, ++seed); !what.empty()) {
+      if (std::string what = run(code_, artifact_, s, ++seed); !what.empty()) {
         for (std::size_t i = 0; i < s.size(); ++i) what += (i == 0 ? ", sizes " : " ") + std::to_string(s[i]);
         return what;
       }
@@ -151,5 +163,26 @@ std::string emulated(const Code& code, const std::vector<Sizes>& sizes) {
     }
   return "";
 }
+
+std::string emulated(const Code& code, const std::vector<Sizes>& sizes) { return Machine(code).wrong(sizes); }
+
+#ifdef INLAY_VALIDATE
+Machine::Verdict Machine::against(const Code& code) const {
+  using runtime::symbolic::Verdict;
+  constexpr std::uint64_t some_seconds = 3000000;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact_.hsaco.data());
+  const auto object = runtime::CodeObject::parse({bytes, bytes + artifact_.hsaco.size()});
+  const auto report = kernels::validate::validate_code(object, object.kernel(artifact_.kernel), code,
+                                                       {.budget = some_seconds});
+  if (report.verdict == Verdict::validated) return {Machine::Verdict::validated, ""};
+  if (report.verdict == Verdict::undecided)
+    return {Machine::Verdict::undecided, report.undecided.empty() ? "" : report.undecided[0]};
+  return {Machine::Verdict::refuted, report.refuted.empty() ? "its order" : report.refuted[0].message};
+}
+#else
+Machine::Verdict Machine::against(const Code&) const {
+  return {Machine::Verdict::undecided, "built without inlay_validate"};
+}
+#endif
 
 } // namespace inlay::mutate

@@ -1,7 +1,11 @@
 // Programs drawn at random, as they are and with one fault planted in the program or in its code: what the claims prove, the
 // tokens find right, without exception. What the claims refuse though the tokens find it right is counted.
 //
-//   random_programs [--sample N] [--seed S] [--first N] [--only FAMILY] [--verbose]
+//   random_programs [--sample N] [--seed S] [--first N] [--only FAMILY] [--emulate] [--validate] [--verbose]
+//
+// --emulate: what is right and proved is compiled, and run on the emulator with its sanitizers. --validate: that machine code is held
+// against its code, which must not refute it; and that of a code that tokens find wrong against the code without the fault: where it is
+// validated, the emulator must find it right.
 //
 // Number n of a seed is the same program in every run: `--first n --sample 1 --verbose` prints it.
 //
@@ -13,7 +17,7 @@
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
-// formulas (grids over n / 2). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// formulas (grids over n / 2), devices (what peers hold). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -1618,6 +1622,81 @@ Drawn formulas(Random& random) {
   return {std::move(k), sizes};
 }
 
+// What peers hold, put together: of all devices, of each its own part or a column of it, or side by side; now and then row by row, in a
+// loop, with a tensor of this device's own, and with meetings that nobody needs.
+Drawn devices(Random& random) {
+  const int count = one_of(random, {2, 3, 4}), threads = one_of(random, {64, 128}),
+            v = one_of(random, {1, 2, 4}), rows = one_of(random, {1, 4}),
+            columns = threads * v / rows * one_of(random, {1, 2}), kind = one_of(random, {0, 1, 2, 3});
+  Program k("devices", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 10}), N = k.size("n", {.most = 1 << 14, .multiple = v}),
+            rank = k.devices(count);
+  const bool gathers = kind == 2, folds = kind == 3, own = chance(random, 2);
+  const Tensor Y = gathers ? k.output("y", Element::f32, {count, M, N})
+                   : folds ? k.output("y", Element::f32, {M, Sym(1)})
+                           : k.output("y", Element::f32, {M, N});
+  std::vector<Tensor> X =
+      kind == 1 ? k.peers("x", Element::f32, {count, M, N}) : k.peers("x", Element::f32, {M, N});
+  if (own) X.push_back(k.input("z", Element::f32, {M, N}));
+  const auto mine = [&](std::size_t i) { return own && i + 1 == X.size(); };
+  const Tree tree = Tree::of_all(random, static_cast<int>(X.size()), 3);
+  k.computes(Y, [&](const auto& c) {
+    const auto all = [&](Sym row, Sym column) {
+      std::vector<Expr> x;
+      for (std::size_t i = 0; i < X.size(); ++i)
+        x.push_back(kind == 1 && !mine(i) ? k(X[i], {rank, row, column}) : k(X[i], {row, column}));
+      return x;
+    };
+    if (folds) return k.sum(N, [&](Sym i) { return tree.of(all(c[0], i), nullptr); });
+    if (!gathers) return tree.of(all(c[0], c[1]), nullptr);
+    Expr x = k(X[0], {c[1], c[2]}); // of device c[0]; what is this device's own is added everywhere
+    for (int d = 1; d < count; ++d)
+      x = select(k.number(c[0]), k.constant(d), k(X[static_cast<std::size_t>(d)], {c[1], c[2]}), x);
+    return own ? x + k(X.back(), {c[1], c[2]}) : x;
+  });
+  const Sym bn = folds ? Sym(0) : k.workgroups(0, N, columns), bm = k.workgroups(1, M, rows);
+  const Layout tv = rows_tv(rows, columns, v, threads);
+  const auto load = [&](std::size_t i, Sym t) {
+    return k.load(kind == 1 && !mine(i) ? k.tile(X[i], {1, rows, columns}, {rank, bm, t}).keep({1, 2})
+                                        : k.tile(X[i], {rows, columns}, {bm, t}),
+                  tv, v);
+  };
+  const bool early = own && !folds && chance(random, 3); // this device's own needs no meeting
+  std::vector<std::optional<Fragment>> there(X.size());
+  if (early) there.back() = load(X.size() - 1, bn);
+  for (int n = 1 + static_cast<int>(chance(random, 4)); n > 0; --n) k.meet("signals");
+  const auto loads = [&](Sym t) {
+    std::vector<Fragment> x;
+    for (std::size_t i = 0; i < X.size(); ++i) x.push_back(there[i] ? *there[i] : load(i, t));
+    return x;
+  };
+  if (folds) {
+    const Fragment sum = k.zeros(Element::f32, without_axis(tv, 1), {rows, 1});
+    k.loop(N, columns, {static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 2)}, [&](Sym t) {
+      const Fragment x =
+          k.fill(k.map(loads(t), [&](const auto& e) { return tree.of(e, &random); }), 1, columns * t, N, 0);
+      k.update(sum, {k.fold(Monoid::sum, x, 1)}, [](const auto& e) { return e[0] + e[1]; });
+    });
+    k.store(sum, k.tile(Y, {rows, 1}, {bm, 0}), 1);
+  } else if (gathers) {
+    const std::vector<Fragment> x = loads(bn);
+    for (int d = 0; d < count; ++d) {
+      const Fragment& of = x[static_cast<std::size_t>(d)];
+      k.store(own ? k.map({of, x.back()}, [](const auto& e) { return e[1] + e[0]; }) : of,
+              k.tile(Y, {1, rows, columns}, {d, bm, bn}).keep({1, 2}), v);
+    }
+  } else {
+    k.store(k.map(loads(bn), [&](const auto& e) { return tree.of(e, &random); }),
+            k.tile(Y, {rows, columns}, {bm, bn}), v);
+  }
+  k.meet("signals");
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 2), around(random, columns, v, 2),
+                     static_cast<std::int64_t>(random() % static_cast<unsigned>(count))});
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
       {"pointwise", pointwise},   {"rows", row_folds},    {"carried", carried},   {"products", products},
@@ -1625,7 +1704,7 @@ const std::map<std::string, Drawn (*)(Random&)>& families() {
       {"elements", elements},     {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
       {"bounded", bounded},       {"shifted", shifted},   {"integers", integers}, {"nested", nested},
       {"persistent", persistent}, {"named", named_rows},  {"windows", windows},   {"pages", pages},
-      {"parts", parts},           {"formulas", formulas}};
+      {"parts", parts},           {"formulas", formulas}, {"devices", devices}};
   return all;
 }
 
@@ -1741,6 +1820,10 @@ std::string change_program(Program& p, Random& random) {
     std::swap(mma->a, mma->b);
     return "mma: operands exchanged";
   }
+  if (std::holds_alternative<MeetOp>(op.what)) {
+    list->erase(list->begin() + static_cast<std::ptrdiff_t>(at));
+    return "meet: left out";
+  }
   return "";
 }
 
@@ -1803,11 +1886,12 @@ int main(int argc, char** argv) {
   Sampling how{.sample = 200};
   std::uint64_t first = 0;
   std::string only;
-  bool emulate = false;
+  bool emulate = false, validate = false;
   CLI::App app("Programs drawn at random, before the claims and the tokens");
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
   app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
+  app.add_flag("--validate", validate, "The machine code is validated, too, and that of codes with a fault");
   app.add_option("--only", only, listed(", "));
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
@@ -1818,7 +1902,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, cancels = 0, missed = 0,
-              broken = 0;
+              broken = 0, validated = 0, undecided = 0, faults_refuted = 0, faults_undecided = 0,
+              faults_harmless = 0;
   for (std::uint64_t n = first; drawn < static_cast<std::size_t>(how.sample); ++n) {
     Random random(how.seed * 1000003 + n); // each program by itself, so that one can be repeated
     const std::string& name = names[random() % names.size()];
@@ -1846,13 +1931,48 @@ int main(int argc, char** argv) {
     std::string token = wrong(code, d->sizes);
     if (!claim.empty() && token.empty() && what != "as drawn")
       token = wrong_somewhere(code, d->sizes, random);
-    if (emulate && claim.empty() && token.empty()) {
+    if ((emulate || validate) && claim.empty() && token.empty()) {
       try {
-        token = emulated(code, d->sizes);
+        const Machine machine(code);
+        if (emulate) token = machine.wrong(d->sizes);
+        if (validate && token.empty()) {
+          const Machine::Verdict verdict = machine.against(code);
+          validated += verdict.is == Machine::Verdict::validated ? 1 : 0;
+          undecided += verdict.is == Machine::Verdict::undecided ? 1 : 0;
+          if (verdict.is == Machine::Verdict::refuted) token = "validation refutes it: " + verdict.why;
+          if (how.verbose && !verdict.why.empty())
+            std::cout << n << " " << name << ": " << verdict.why << "\n";
+        }
       } catch (const std::exception& e) { // of a changed code, no instruction may be what is left
         if (what == "as drawn") token = e.what();
       }
     }
+    // What was made of a faulty code, held against the one without the fault.
+    const bool all_written = claim.rfind("every register is written", 0) != 0; // the emitter asks for that
+    if (validate && what != "as drawn" && !claim.empty() && !token.empty() && all_written) try {
+        Random again(how.seed * 1000003 + n);
+        (void)again();
+        const Drawn whole = families().at(name)(again);
+        const Graph graph = expand(whole.program);
+        const Code right_code = apply(graph, schedule_with(whole.scheduler, graph));
+        const Machine machine(code);
+        const Machine::Verdict verdict = machine.against(right_code);
+        faults_refuted += verdict.is == Machine::Verdict::refuted ? 1 : 0;
+        faults_undecided += verdict.is == Machine::Verdict::undecided ? 1 : 0;
+        if (verdict.is == Machine::Verdict::validated) {
+          std::vector<Sizes> sizes = whole.sizes;
+          for (Sizes& more : more_sizes(right_code, again)) sizes.push_back(std::move(more));
+          const std::string found = machine.wrong(sizes);
+          if (found.empty()) {
+            ++faults_harmless; // LLVM's waits, say, where the code has lost one
+          } else {
+            ++missed;
+            std::cout << "VALIDATED AND WRONG: number " << n << ", " << name << ", " << what << ": " << found
+                      << "\n    tokens: " << token << "\n";
+          }
+        }
+      } catch (const std::exception&) { // no instructions are for it
+      }
     if (what == "as drawn" &&
         token.rfind("LLVM refuses the kernel", 0) == 0) { // an error, and nothing is handed out
       ++cautious;
@@ -1884,7 +2004,11 @@ int main(int argc, char** argv) {
   std::cout << drawn << " programs, " << impossible << " more that no instructions are for: " << right
             << " right and proved, " << caught << " wrong and refused, " << cautious
             << " refused though the tokens are right, " << cancels << " because something cancels, " << broken
-            << " wrong as drawn\n"
-            << "wrong words: " << missed << " of " << drawn << "\n";
+            << " wrong as drawn\n";
+  if (validate)
+    std::cout << "machine code of what is proved: " << validated << " validated, " << undecided
+              << " undecided; of faults, against the code without them: " << faults_refuted << " refuted, "
+              << faults_undecided << " undecided, " << faults_harmless << " validated and right\n";
+  std::cout << "wrong words: " << missed << " of " << drawn << "\n";
   return missed == 0 && broken == 0 && cautious * 20 <= drawn && cancels * 20 <= drawn ? 0 : 1;
 }

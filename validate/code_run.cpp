@@ -460,10 +460,16 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       // With numbers: places and masks by enumeration, and nothing that formulas are made of.
       std::vector<std::int64_t> origin, extent, c(i.access.origin.size());
       ElementAccess inside, outside;
+      std::int64_t end = INT64_MAX; // of a table: what lies past it is 0 in a machine, and names a row
       if (concrete()) {
         for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
           origin.push_back(now(i.access.origin[axis]).constant().value().value());
           extent.push_back(fixed(tensor.shape[axis]).constant().value().value());
+        }
+        if (is_load && tables_.contains(tensor.id)) {
+          std::vector<std::int64_t> last = extent;
+          for (std::int64_t& x : last) --x;
+          end = places_.of(tensor, last) + 1;
         }
         Formulas::Condition never;
         never.never = true;
@@ -493,9 +499,12 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
             const bool window = tensor.space == codegen::Space::window;
             const auto seen = moved && window ? places_.seen(tensor, c) : std::nullopt;
             if (moved && (!window || seen)) {
-              const Int bit((seen ? places_.of(p_.tensor(tensor.of), *seen) : places_.of(tensor, c)) * size);
+              const std::int64_t place =
+                  seen ? places_.of(p_.tensor(tensor.of), *seen) : places_.of(tensor, c);
+              const Int bit(place * size);
               a.byte = floor_div(bit, Int(8)).value();
               a.bit = static_cast<int>(floor_mod(bit, Int(8)).value());
+              if (place >= end) a = outside;
             } else {
               a = outside;
             }

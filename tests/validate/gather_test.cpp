@@ -49,6 +49,35 @@ TEST_CASE("rows through a table are validated; without their guard they are not"
             .verdict != MachineVerdict::validated);
 }
 
+TEST_CASE("numbers know that a table past its end names row 0") {
+  // Trips that begin before the loop's end is known load their ids past it; found by a random program.
+  using namespace codegen;
+  for (const char* scheduler : {"default", "modulo"}) {
+    Program k("gathers", Target::named("gfx942"), 64);
+    const Sym T = k.size("t", {.most = 1 << 12, .multiple = 8}), V = k.size("v", {.most = 1 << 10}),
+              D = k.size("d", {.most = 1 << 10, .multiple = 2});
+    const Tensor Y = k.output("y", Element::f32, {Sym(1), D}), W = k.input("w", Element::f32, {V, D}),
+                 I = k.input("ids", Element::i32, {T});
+    k.computes(Y, [&](const auto& c) { return k.sum(T, [&](Sym p) { return k(W, {k.at(I, p), c[1]}); }); });
+    const Sym w = k.workgroups(0, D, 64);
+    const Layout tv = rows_tv(8, 64, 2, 64);
+    const Fragment acc = k.zeros(Element::f32, tv, {8, 64});
+    k.loop(T, 8, {.distance = 2, .ring = 1}, [&](Sym t) {
+      const Fragment ids = k.load(k.tile(I, {8}, {t}), without_axis(tv, 1), 1),
+                     x = k.load(k.tile(W, {8, 64}, {0, w}).through(0, ids), tv, 2);
+      k.update(acc, {k.fill(x, 0, 8 * t, T, 0)}, [](const auto& e) { return e[0] + e[1]; });
+    });
+    k.store(k.fold(Monoid::sum, acc, 0), k.tile(Y, {1, 64}, {0, w}), 1);
+    const kernels::Artifact a = kernels::build(std::move(k), {.scheduler = scheduler});
+    const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+    const auto object = runtime::CodeObject::parse({p, p + a.hsaco.size()});
+    const CodeReport r = validate_code(object, object.kernel(a.kernel), a.source->code,
+                                       {.order = false, .symbols = false, .first_runs = 24});
+    INFO(scheduler << (r.refuted.empty() ? "" : ": " + r.refuted[0].message));
+    CHECK(r.refuted.empty());
+  }
+}
+
 TEST_CASE("a word that may hold anything may be read and dropped") {
   // The upper half of a conversion to bf16 is of a scalar register with an old mask: it changes from trip to trip.
   kernels::AttentionSpec attention;

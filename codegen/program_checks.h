@@ -1,0 +1,40 @@
+/// What the operations of a Program refuse, each where several of them do. Private.
+#pragma once
+
+#include <inlay/codegen/program.h>
+
+#include "words.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/algebra/symbolic.h>
+#include <inlay/machine/target.h>
+
+namespace inlay::codegen {
+
+/// A size that may be 0 is how far rows are apart, say, and no part of an extent: all that is proved is proved of extents from 1 on.
+void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string& what);
+
+/// What follows a formula goes down into it: deeper, a formula ends the stack.
+void check_depth(const char* operation, Expr e, const std::string& line);
+
+/// Fragments and tensors are numbers of one program; those of another one would be taken for some of this one's.
+void check_own(const std::vector<Fragment>& all, const Fragment& f, const char* operation,
+               const std::source_location& where);
+void check_own(const std::vector<Tensor>& all, const Tensor& t, const char* operation);
+
+/// Vectors divide a thread's values.
+void check_vector(const Layout& tv, int vector, const char* what);
+
+/// Elements that an integer may be the bits of: f32, f16, bf16.
+[[nodiscard]] bool is_short(Element e);
+
+/// What an integer is made of is exact: `holds(operand, whole)` says whether it is a whole number, or one that was not rounded.
+void check_integers(const std::string& operation, Expr e,
+                    const std::function<bool(const ExprNode&, bool whole)>& holds);
+
+/// Arithmetic is f32: what is read becomes that, and a result is rounded from it. A copy of the same element is neither.
+void check_elements(const char* operation, const Target& target, const std::vector<Element>& from, Element to,
+                    const std::source_location& where);
+
+} // namespace inlay::codegen

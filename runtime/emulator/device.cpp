@@ -303,17 +303,18 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   }
   check_debug(launch);
   memory.forget_accesses();
-  // What was printed is there to be seen, whatever the launch ends with.
-  const auto drain = [&](bool broken_off) {
-    for (PrintBuffer& p : prints) p.drain(printer(options), broken_off);
+  // What was printed is there to be seen while the launch runs, and whatever it ends with.
+  const auto print = [&](PrintBuffer::Until until) {
+    for (PrintBuffer& p : prints) p.print(printer(options), until);
   };
+  if (!prints.empty()) launch.print = [&] { print(PrintBuffer::Until::now); };
   try {
     run_launch(launch, last);
   } catch (...) {
-    drain(true);
+    print(PrintBuffer::Until::broken);
     throw;
   }
-  drain(false);
+  print(PrintBuffer::Until::end);
 }
 
 EmulatorDevice::EmulatorDevice(isa::Arch arch, EmulatorOptions options) : state_(std::make_unique<State>()) {

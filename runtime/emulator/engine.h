@@ -687,6 +687,7 @@ struct Launch {
       no_lds_at;      ///< instruction of the finding that stands for every access to LDS that is not there
   bool alone = false; ///< one thread runs it
   HostCalls* host_calls = nullptr; ///< where the kernel has a buffer for them
+  std::function<void()> print{};   ///< what has been printed so far, where the kernel has a buffer for that
   bool changed = false; ///< an atomic that is looked at has changed what it found: see residents.cpp
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);

@@ -24,14 +24,19 @@ public:
 
   /// What the kernel's argument has to be.
   [[nodiscard]] std::uint64_t buffer() const { return at_; }
-  /// Prints what is there: Program::print's lines in the order of their workgroups, and those of a workgroup and all others in the order
-  /// in which they were written. `broken_off`: a wave may have been about to write a record; it and those behind it are left out.
-  /// Errors: std::invalid_argument: no record, and not broken off.
-  void drain(const HostCalls::Print& print, bool broken_off);
+  enum class Until : std::uint8_t {
+    now,    ///< a wave may be about to write a record: it and those behind it are left for later
+    broken, ///< the launch has ended with an error: they are left out
+    end
+  };
+  /// Prints what has been written since the last time, in the order in which it was. Errors: std::invalid_argument: no record.
+  void print(const HostCalls::Print& print, Until until);
 
 private:
   MemoryMap& memory_;
   std::uint64_t at_ = 0;
+  std::uint32_t printed_ = 0; ///< bytes of records
+  bool full_ = false;         ///< or was
   std::vector<std::pair<std::uint64_t, std::string>> texts_; ///< number, text
 };
 

@@ -472,6 +472,7 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
         if (w.watching) finish_access(w);
       }
     }
+    if (launch.print && launch.alone) launch.print();
     for (u32 i = 0; i < wave_count; ++i) {
       running += g.waves[i]->status == WaveStatus::running ? 1 : 0;
       waiting += g.waves[i]->status == WaveStatus::at_barrier ? 1 : 0;

@@ -527,8 +527,8 @@ public:
   ///
   ///     k.print("x is {}", {x}, {}, [&](auto& v) { return select(v[0], k.constant(9), k.constant(1), k.constant(0)); });
   ///
-  /// `k.number(512 * part + k.position(0))` among the values says which element it is. The emulator prints when the launch is over, one
-  /// workgroup after the other; on a GPU HIP's runtime does, in any order, and what its buffer has no room for is left out. It changes no
+  /// `k.number(512 * part + k.position(0))` among the values says which element it is. The emulator prints at once, one workgroup
+  /// after the other; on a GPU HIP's runtime does, in any order, and what its buffer has no room for is left out. It changes no
   /// claim and no other instruction; a loop that has one has the order of the program, as with `check`.
   /// Errors: CodegenError: not as many values as `{}`, or more than 16; a text that is no line of ASCII, or has a backslash.
   void print(const std::string& text, const std::vector<Fragment>& from,

@@ -93,7 +93,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     if (auto sum = lane_sum(map, terms, columns)) {
       sum->columns = columns;
       if (code_.registers[static_cast<std::size_t>(i.def.id)].element == Element::i32 && adds_operands(i.map))
-        whole_numbers(*sum, i.map);
+        whole_numbers(*sum, [&] { return to_string(i.map, name_of_tensor()) + " of " + describe(*sum); });
       tidy(*sum);
       s.regs[key(i.def)] = {std::move(*sum), false};
       return;
@@ -132,20 +132,25 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const Element held = code_.registers[static_cast<std::size_t>(i.def.id)].element;
   for (Fact& f : out.facts)
     if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
-  if (held == Element::i32 && adds_operands(i.map)) whole_numbers(out, i.map);
+  if (held == Element::i32 && adds_operands(i.map))
+    whole_numbers(out, [&] { return to_string(i.map, name_of_tensor()) + " of " + describe(out); });
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
 }
 
-void Interpreter::whole_numbers(const Term& t, Expr map) {
+void Interpreter::whole_numbers(const Term& t, const std::function<std::string()>& what) {
   const std::string claim = "a sum of whole numbers stays inside of i32";
   double most = most_of(t.expr, {});
   if (t.partial) {
-    const auto elements = interval(t.limit).upper;
-    most = elements ? most * static_cast<double>(elements->value()) : INFINITY;
+    const auto end = interval(t.limit).upper;
+    double elements = end ? static_cast<double>(end->value()) : INFINITY;
+    // A size that is written in trips and rests here is no more than it may be.
+    for (const Size& z : p_.sizes())
+      if (world(z.symbol) == t.limit) elements = std::min(elements, static_cast<double>(z.facts.most));
+    most = most == 0 ? 0 : most * elements;
   }
   if (most > INT32_MAX)
-    refute(claim, to_string(map, name_of_tensor()) + " of " + describe(t),
+    refute(claim, what(),
            (std::isinf(most) ? "nothing says how large it may be"
                              : "it may be " + std::to_string(static_cast<std::int64_t>(most))) +
                "\n  hint   sizes with a smaller `most`, or integer(a) + integer(b), which is modulo 2^32");

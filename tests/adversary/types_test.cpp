@@ -288,3 +288,66 @@ TEST_CASE("adversary: what is of another program", "[error]") {
   CHECK_THROWS_WITH(k.size("min"), Catch::Contains("is no name"));
   CHECK_THROWS_WITH(k.output("", Element::f32, {Sym(4)}), Catch::Contains("is no name"));
 }
+
+namespace {
+
+/// c = a b^T of i8, whose sums a matrix instruction makes modulo 2^32; in parts of `part` that atomics add, where it is not 0.
+std::function<Program()> whole_products(Element to, std::int64_t most, int part = 0) {
+  return [=] {
+    const Element e = Element::i8;
+    const codegen::MmaTiling mma =
+        codegen::MmaTiling::of(Atom::mma_best(target(), e, e, Element::i32, 16), 2, 2, 32, 32, 64, 8);
+    Program k("whole_products", target(), mma.threads());
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10, .multiple = 4}),
+              depth = k.size("k", {.most = most, .multiple = 64});
+    const Tensor c = k.output("c", to, {m, n}), a = k.input("a", e, {m, depth}),
+                 b = k.input("b", e, {n, depth});
+    k.computes(c, [&](const auto& at) {
+      return k.sum(depth, [&](Sym i) { return k(a, {at[0], i}) * k(b, {at[1], i}); });
+    });
+    const Sym of_n = k.workgroups(0, n, 32), of_m = k.workgroups(1, m, 32);
+    const Layout rows = rows_tv(32, 64, 8, mma.threads());
+    const Tensor a_lds = k.lds("a_lds", e, {32, 64}), b_lds = k.lds("b_lds", e, {32, 64});
+    const Fragment sum = k.zeros(Element::i32, mma.c(), {32, 32});
+    const auto trip = [&](Sym t) {
+      k.copy(k.tile(a, {32, 64}, {of_m, t}), a_lds, rows, 8);
+      k.copy(k.tile(b, {32, 64}, {of_n, t}), b_lds, rows, 8);
+      k.mma(sum, k.read(a_lds, mma.a(), 8), k.read(b_lds, mma.b(), 8), mma);
+    };
+    if (part == 0) {
+      k.loop(depth, 64, {}, trip);
+    } else {
+      const Sym of_part = k.workgroups(2, depth, part);
+      k.loop(Sym(part) * of_part, min(Sym(part) * (of_part + Sym(1)), depth), 64, {}, trip);
+    }
+    const Fragment out = to == Element::i32 ? sum
+                                            : k.map(
+                                                  {sum}, [](const auto& x) { return x[0]; }, to);
+    const View tile = k.tile(c, {32, 32}, {of_m, of_n});
+    if (part == 0)
+      k.store(out, tile, 4);
+    else
+      k.add(out, tile);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("sums of integer products that pass 2^31 are no sums of numbers") {
+  const std::string because = "a sum of whole numbers stays inside of i32",
+                    unseen = "2^17 products of -128 and -128 are asked of no size here";
+  const std::vector<Sizes> sizes{{5, 8, 64}, {33, 36, 192}};
+  attack({
+      {"131071 products at most", "", whole_products(Element::i32, 131071), sizes},
+      {"2^17 of them", because, whole_products(Element::i32, 131072), {}, {}, unseen},
+      {"2^20, as f32", because, whole_products(Element::f32, 1 << 20), {}, {}, unseen},
+      {"2^20 in parts, which atomics add in i32",
+       because,
+       whole_products(Element::i32, 1 << 20, 1024),
+       {},
+       {},
+       unseen},
+      {"131071 in parts", "", whole_products(Element::i32, 131071, 1024), {}},
+  });
+}

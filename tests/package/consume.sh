@@ -25,6 +25,10 @@ if command -v pkg-config >/dev/null; then
   cc -std=c99 -Wall -Wextra -Werror "$source/tests/package/launch.c" -o "$scratch/launch" $(pkg-config --cflags --libs inlay_c)
   libraries=$(pkg-config --variable=libdir inlay_c)
   LD_LIBRARY_PATH=$libraries "$scratch/launch" "$scratch/built/softmax.json"
+  # shellcheck disable=SC2046
+  cc -std=c99 "$source/tests/package/launch.c" -o "$scratch/whole" $(pkg-config --cflags inlay_c) "$libraries/libinlay_c.a" -lstdc++ -ldl
+  if ldd "$scratch/whole" | grep inlay; then echo "the static C interface is not in the program"; exit 1; fi
+  INLAY_EMULATOR_LIBRARY=$libraries/inlay/libamdhip64.so "$scratch/whole" "$scratch/built/softmax.json"
   if ldd "$libraries/libinlay_c.so" | grep -E 'LLVM|z3'; then echo "the C interface is linked to LLVM or Z3"; exit 1; fi
   # shellcheck disable=SC2046
   c++ "$source/examples/01_layouts.cpp" -o "$scratch/layouts" $(pkg-config --cflags --libs inlay)

@@ -89,10 +89,12 @@ void check_given(const std::optional<ArgumentSpec>& known, ArgumentSpec& given, 
   if (given.type.empty()) given.type = known->type;
 }
 
-/// Positional and named `--arg` against what the kernel or manifest calls its arguments; `defaults`: of a manifest.
+/// Positional and named `--arg` against what the kernel or manifest calls its arguments; `defaults`: of a manifest. `spelled`: how an argument
+/// may be given, where the kernel says it.
 std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
                                    const std::vector<std::string>& names,
-                                   std::vector<std::optional<ArgumentSpec>> defaults) {
+                                   std::vector<std::optional<ArgumentSpec>> defaults,
+                                   const std::vector<std::string>& spelled = {}) {
   std::vector<ArgumentSpec> positional;
   bool any_named = false;
   for (const auto& text : texts) {
@@ -132,7 +134,8 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
     } else if (defaults[i]) {
       out.push_back(std::move(*defaults[i]));
     } else {
-      refuse("argument '" + names[i] + "' is not given", "--arg " + names[i] + "=in:FILE, or all in order");
+      refuse("argument '" + names[i] + "' is not given",
+             "--arg " + names[i] + "=" + (i < spelled.size() ? spelled[i] : "in:FILE") + ", or all in order");
     }
     out.back().name = names[i];
   }
@@ -338,19 +341,25 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   }
   check_geometry(kernel, in.geometry, static_cast<unsigned>(machine::target(in.arch).lds_bytes));
 
-  std::vector<std::string> names;
+  std::vector<std::string> names, spelled;
   std::vector<std::optional<ArgumentSpec>> defaults;
   if (manifest && !manifest->arguments.empty()) {
     for (const auto& a : manifest->arguments) names.push_back(a.name);
     defaults = defaults_of(*manifest, plan->sizes, std::filesystem::path(o.file).parent_path());
   } else {
-    for (const auto& a : visible_arguments(kernel, o.arguments.size())) names.push_back(a.name);
+    for (const auto& a : visible_arguments(kernel, o.arguments.size())) {
+      names.push_back(a.name);
+      spelled.emplace_back(a.pointer()   ? "in:FILE"
+                           : a.size == 4 ? "i32:V or f32:V"
+                           : a.size == 8 ? "i64:V or f64:V"
+                                         : "bytes:HEX");
+    }
     defaults.resize(names.size());
   }
   if (source.forms) {
     in.specs = of_form(*source.forms, source.plan.form, o.arguments, std::move(defaults));
   } else {
-    in.specs = in_order(o.arguments, names, std::move(defaults));
+    in.specs = in_order(o.arguments, names, std::move(defaults), spelled);
   }
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];

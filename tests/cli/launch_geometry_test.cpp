@@ -166,7 +166,8 @@ TEST_CASE("arguments by name, zeros, printed values, findings at their argument"
   };
   refused({"z=zeros:4", "y=out:256", "s=f32:1"}, "no argument 'z'\n  hint   its arguments are x, y, s");
   refused({"x=zeros:256", "x=zeros:256", "y=out:256", "s=f32:1"}, "given twice");
-  refused({"x=zeros:256", "y=out:256"}, "argument 's' is not given");
+  refused({"x=zeros:256", "y=out:256"}, "argument 's' is not given\n  hint   --arg s=i32:V or f32:V, or");
+  refused({"x=zeros:256", "s=f32:1"}, "argument 'y' is not given\n  hint   --arg y=in:FILE, or");
   refused({"y=out:256", "zeros:256", "f32:1", "f32:2"}, "more --arg");
   refused({"zeros:many", "out:256", "f32:1"}, "not zeros:BYTES");
   CHECK(inlay_command({"exec", vadd, "--arg", "zeros:256", "out:256", "f32:1", "--print", "f33"}).exit == 2);

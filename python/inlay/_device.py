@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import threading
 import types
@@ -235,7 +236,10 @@ def _triton(emulator):
         def get_empty_cache_for_benchmark(self):
             return torch.empty(1)
 
-    driver = Driver()
+    try:
+        driver = Driver()
+    except (subprocess.CalledProcessError, RuntimeError) as e:
+        raise CommandError(f"Triton does not compile its driver: {e}\n  hint   a C compiler and Python's headers: apt install gcc libc6-dev python3-dev, or CC") from e
     triton.runtime.driver._default = driver
     triton.runtime.driver.set_active(driver)
     import triton.testing

@@ -519,12 +519,12 @@ class Plugin(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def pytest(self, *arguments):
+    def pytest(self, *arguments, **environment):
         # An installed wheel has registered it.
         registered = list(importlib.metadata.entry_points(group="pytest11", name="inlay"))
         plugin = [] if registered else ["-p", "pytest_inlay"]
         ran = subprocess.run([sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *arguments],
-                             cwd=self.folder, capture_output=True, text=True)
+                             cwd=self.folder, capture_output=True, text=True, env={**os.environ, **environment})
         return ran.returncode, ran.stdout + ran.stderr
 
     def test_findings_fail_a_test_unless_they_are_known(self):
@@ -613,6 +613,10 @@ class Plugin(unittest.TestCase):
         self.assertIn("MI300X", said)
         status, said = self.pytest("--inlay", "--inlay-check", "bonds", "test_softmax.py")
         self.assertEqual(status, 4, said)
+        with tempfile.TemporaryDirectory() as cache:  # a machine without a compiler or Python's headers
+            status, said = self.pytest("--inlay", "test_softmax.py", CC="/bin/false", TRITON_CACHE_DIR=cache)
+        self.assertEqual(status, 4, said)
+        self.assertIn("apt install gcc libc6-dev python3-dev", said)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -147,6 +148,21 @@ TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again
   CHECK(of(f.write("marked", "\xef\xbb\xbf"
                              "M,N,K,us,tflops,cu_num,dtype\n4096,4096,4096,1,137439,256,torch.bfloat16\n")) ==
         of(f.write("plain", "M,N,K,us,tflops,cu_num,dtype\n4096,4096,4096,1,137439,256,torch.bfloat16\n")));
+  // Where neither the table nor --dtype names a type that we know, only what is above the peak of all of them: 2,517 TFLOPS for 16 bits, 10,066 for 4.
+  const auto findings = [&](const char* type, const char* us, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        "audit", f.write("open", fmt::format("M,N,K,us,cu_num,dtype\n4096,4096,4096,{},256,{}\n", us, type)),
+        "--json", "--arch", "gfx950"};
+    words.insert(words.end(), more.begin(), more.end());
+    return nlohmann::json::parse(inlay_command(words).out)["findings"];
+  };
+  CHECK(findings("", "30", {}).empty()); // 4,581
+  CHECK(findings("packed", "30", {}).empty());
+  CHECK(findings("", "30", {"--dtype", "bf16"}).size() == 1);
+  CHECK(findings("torch.float4_e2m1fn_x2", "30", {"--dtype", "bf16"}).empty()); // the table says
+  CHECK(findings("torch.bfloat16", "30", {}).size() == 1);
+  CHECK(findings("", "13", {}).size() == 1); // 10,572
+  CHECK(findings("", "14", {}).empty());     // 9,817
   CHECK_THAT(inlay_command({"audit", f.write("t", "a,b\n1,2\n")}).err, Contains("no column 'm'"));
   CHECK(inlay_command({"audit", f.path / "none"}).exit == 2);
 }

@@ -144,7 +144,7 @@ def write(journal, page):
                 losses.append(float(stays.split("|")[5].split("%")[0]))
             continue
         clocks, options_of = choice["alone"] if choice and "alone" in choice else alone(tuning)
-        least = min([tuning["clocks"]] + ([choice["clocks"]] if choice and choice["options"] else []))
+        least = min([tuning["clocks"]] + ([choice["clocks"]] if choice and choice["clocks"] else []))
         losses.append(100 * (clocks / least - 1))
         shown = ("tile", "waves", "direct-to-lds", "direct-to-vgpr", "pingpong", "split", "tile-m", "tile-n", "tile-q", "tile-k", "threads", "vectors")
         form = " ".join(f"{k}={v}" for k, v in sorted(options_of.items()) if k in shown and v not in ("0", "no", "none"))
@@ -165,7 +165,7 @@ def table(journal, file):
         old = {tuple(line.split("\t")[:4]): line.rstrip("\n") for line in f if not line.startswith("#")}
     lines = ["# kernel\tarch\tdtype\tsizes\tclocks\toptions: made by tests/kernels/choices.py"]
     for case in shapes():
-        of_case = [found[case, what] for what in ("chosen", "tuned") if (case, what) in found and found[case, what]["options"]]
+        of_case = [found[case, what] for what in ("chosen", "tuned") if (case, what) in found and found[case, what]["clocks"]]
         if not case[2] or not of_case:
             stays = old.get((*case[:3], "x".join(map(str, case[3]))))
             lines += [stays] if stays else []

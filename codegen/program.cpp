@@ -25,6 +25,21 @@ void check_name(const std::string& what, const std::string& name) {
                      good ? name + "_ or another name" : "letters, digits and _, a letter first");
 }
 
+// What a tensor is, and where, is the same whoever looks at it: sizes say it, and numbers from memory that all workgroups read.
+void check_of_sizes(const Program& p, const std::string& what, const std::vector<Sym>& all) {
+  for (const Sym& s : all)
+    for (const AtomId atom : inlay::symbols(s)) {
+      const auto is = [&](const Sym& x) { return *x.as_atom() == atom; };
+      if (std::any_of(p.sizes().begin(), p.sizes().end(), [&](const Size& z) { return is(z.symbol); }) ||
+          std::any_of(p.uniforms().begin(), p.uniforms().end(),
+                      [&](const Uniform& u) { return is(u.symbol) && u.at.is_constant(); }))
+        continue;
+      const std::string name = Words(p)(p.symbols().atom(atom).name);
+      throw CodegenError(what + " depends on " + name + ", which is another number in another workgroup",
+                         to_string(s), "formulas of sizes; a tile of it may begin where " + name + " says");
+    }
+}
+
 } // namespace
 
 Program::Program(std::string name, const Target& target, int threads, std::source_location where)
@@ -83,6 +98,17 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
     throw CodegenError("grid axis " + std::to_string(axis) + " is declared after the shares of its tiles");
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
+  const std::vector<AtomId> counted = inlay::symbols(extent);
+  const auto known_to_launch = [&](AtomId atom) {
+    return std::any_of(sizes_.begin(), sizes_.end(),
+                       [&](const Size& s) { return *s.symbol.as_atom() == atom; });
+  };
+  if (!std::all_of(counted.begin(), counted.end(), known_to_launch))
+    throw CodegenError("grid axis " + std::to_string(axis) +
+                           ": the launch counts its workgroups before anything is read from memory",
+                       "extent " + Words(*this)(to_string(extent)),
+                       "a formula of sizes, the most there may be, and k.if_less(" + std::to_string(tile) +
+                           " * number, the count in memory, ..) for what a workgroup does");
   if (!tickets_.empty() || !turns_.empty() || !devices_.flags.empty())
     throw CodegenError("grid axis " + std::to_string(axis) +
                            " is declared after a ticket, a turn or a meeting",
@@ -196,6 +222,10 @@ Tensor Program::global(const std::string& name, Element element, std::vector<Sym
                        std::optional<SymLayout> place, bool output) {
   refuse_argument_named(name, "tensor");
   for (const Sym& extent : shape) refuse_empty(sizes_, extent, "tensor " + name);
+  check_of_sizes(*this, "tensor " + name + ": its shape", shape);
+  if (place)
+    for (const auto& m : place->modes())
+      check_of_sizes(*this, "tensor " + name + ": its place", {m.extent, m.stride.scale});
   Tensor t;
   t.id = static_cast<int>(tensors_.size());
   t.name = name;
@@ -283,6 +313,12 @@ Tensor Program::window(const std::string& name, const Tensor& of, std::vector<Wi
   t.of = of.id;
   t.of_shape = of.shape;
   t.look_origin = std::move(origin);
+  check_of_sizes(*this, "window " + name + ": its origin", t.look_origin);
+  for (const WindowAxis& axis : axes) {
+    check_of_sizes(*this, "window " + name + ": its shape", {axis.extent});
+    for (const Look& look : axis.looks)
+      check_of_sizes(*this, "window " + name + ": what it looks at", {look.extent, look.step});
+  }
   const auto stride = [&](std::size_t axis) { return of.place.inner().modes()[axis].stride.scale; };
   Sym offset = of.place.offset();
   for (std::size_t axis = 0; axis < rank; ++axis) offset += t.look_origin[axis] * stride(axis);
@@ -303,7 +339,8 @@ Tensor Program::window(const std::string& name, const Tensor& of, std::vector<Wi
       if (le(Sym(0), look.step) != Truth::yes || le(Sym(1), look.extent) != Truth::yes)
         refuse("a digit of " + name + " goes backwards, or may have no coordinate",
                to_string(look.extent) + " by " + to_string(look.step),
-               "extents of at least 1, steps of at least 0");
+               "extents of at least 1, steps of at least 0: from the other end on, origin -(extent - 1), and "
+               "what it is multiplied by in that order");
       const bool last = d + 1 == axis.looks.size();
       b.leaf(BasicMode<Sym>{last ? ceil_div(axis.extent, before) : look.extent,
                             BasicStride<Sym>(look.step * stride(static_cast<std::size_t>(look.axis)))});

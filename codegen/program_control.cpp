@@ -52,11 +52,21 @@ void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::f
   // Where it is known to be 0 or more, it is written so that no part of an address is negative.
   const auto from = [&](Sym at, bool positive) {
     const Sym first = floor_div(at, Sym(tile));
-    if (!(Sym(tile) * first == at))
-      throw CodegenError("loop: it begins inside of a tile",
-                         "begin  " + to_string(at) + ", tiles of " + std::to_string(tile) + ", line " +
-                             std::to_string(where.line()),
-                         "a number of whole tiles");
+    if (!(Sym(tile) * first == at)) {
+      const bool moves = std::any_of(first.terms().begin(), first.terms().end(), [&](const Term& t) {
+        return std::any_of(t.factors().begin(), t.factors().end(),
+                           [&](const Factor& f) { return symbols_->atom(f.atom).kind != AtomKind::symbol; });
+      });
+      const Words words(*this);
+      throw CodegenError(
+          "loop: it begins inside of a tile",
+          "begin  " + words(to_string(at)) + ", tiles of " + std::to_string(tile) + ", line " +
+              std::to_string(where.line()),
+          moves ? "a window, which begins anywhere, k.window(name, x, {.., {length, {{length, axis}}}}, {.., "
+                  "begin}), and a loop over its length from 0 on; or a workgroup for a tile of rows"
+                : "max(0, " + words(to_string(Sym(tile) * first)) + "), and inside(" +
+                      words(to_string(at - Sym(1))) + ", index, x, 0) in the body for what lies before");
+    }
     const auto two = least_of(end);
     loop(
         two ? min(two->first - at, two->second - at) : end - at, tile, pipeline,

@@ -220,7 +220,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       return;
     }
   if (const auto all = r.extent.constant()) {
-    if (all->value() >= r.tile && all->value() % r.tile == 0) last_trip_[&r] = Sym(all->value() / r.tile - 1);
+    if (all->value() >= 1) last_trip_[&r] = Sym((all->value() - 1) / r.tile);
     return;
   }
   auto two = least_of(r.extent);

@@ -142,6 +142,9 @@ void Interpreter::static_claims() {
     };
     for (const GridAxis& g : p_.grid()) names(g.symbol);
     for (const Ticket& k : p_.tickets()) names(k.symbol);
+    each_op(p_.body(), [&](const Op& op) {
+      if (const auto* l = std::get_if<LoopOp>(&op.what)) names(l->t);
+    });
   }
   for (const Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);

@@ -257,6 +257,34 @@ TEST_CASE("adversary: a specification that is no function of its coordinates") {
   const std::string unseen = "the specification has no value to compare with";
   attack({{"the workgroup's number", claim, said_by(false), lengths, {}, unseen},
           {"the order in which they come", claim, said_by(true), lengths, {}, unseen}});
+  // Nor is what a tensor, its place or a window of it is. Found by writing a window of the last elements of each row: it was proved.
+  const auto built = [](const std::function<void(Program&, Sym n, Sym w, const Tensor& x)>& what) {
+    Program k("by_number", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 12});
+    const Tensor x = k.input("x", Element::f32, {n});
+    what(k, n, k.workgroups(0, n, 64), x);
+  };
+  const auto other = Catch::Contains("which is another number in another workgroup");
+  CHECK_THROWS_WITH(built([](Program& k, Sym n, Sym w, const Tensor& x) {
+                      (void)k.window("seen", x, {{n, {{n, 0}}}}, {w});
+                    }),
+                    other);
+  CHECK_THROWS_WITH(built([](Program& k, Sym n, Sym w, const Tensor& x) {
+                      (void)k.window("seen", x, {{n, {{n, 0, w + 1}}}}, {0});
+                    }),
+                    other);
+  CHECK_THROWS_WITH(built([](Program& k, Sym, Sym w, const Tensor& x) {
+                      (void)k.window("seen", x, {{w + 1, {{w + 1, 0}}}}, {0});
+                    }),
+                    other);
+  CHECK_THROWS_WITH(
+      built([](Program& k, Sym n, Sym w, const Tensor&) { (void)k.input("z", Element::f32, {n + w}); }),
+      other);
+  CHECK_THROWS_WITH(built([](Program& k, Sym n, Sym, const Tensor&) {
+                      const Tensor table = k.input("t", Element::i32, {n});
+                      (void)k.input("z", Element::f32, {n + k.uniform(table, k.grid()[0].symbol)});
+                    }),
+                    other);
 }
 
 TEST_CASE("adversary: what is of another program", "[error]") {

@@ -1,6 +1,7 @@
 // Windows: shifts, halos, strides, dilation and the taps of a convolution, right on the emulator against loops of the specification's
 // definition; what looks elsewhere than it says is refused.
 #include "../../kernels/convolution/convolution.h"
+#include "../mutate/emulated.h"
 #include "specified.h"
 
 #include <inlay/kernels/artifact.h>
@@ -179,4 +180,50 @@ TEST_CASE("conv3d: pixels of volumes and taps of their filters, and nothing next
         REQUIRE(any);
         CHECK(refuted(code) != "");
       }
+}
+
+TEST_CASE("loops over a number that their tile does not divide") {
+  enum What { sum, maximum, unfilled, stored, taps };
+  const auto program = [](What what, int extent, int tile, int distance) {
+    Program k("numbers", target(), 64);
+    const Sym M = k.size("m", {.most = 1 << 12});
+    const bool one = what != stored;
+    const Tensor Y = k.output("y", Element::f32, {M, one ? Sym(1) : Sym(extent)}),
+                 X = k.input("x", Element::f32, {M, Sym(extent)}), T = k.input("t", Element::f32, {M});
+    const Tensor of =
+        what == taps ? k.window("of", T, {{M, {{M, 0}}}, {Sym(extent), {{Sym(extent), 0}}}}, {-1}) : X;
+    const auto monoid = what == maximum || what == unfilled ? Monoid::max : Monoid::sum;
+    k.computes(Y, [&](const auto& c) {
+      if (what == stored) return k(of, {c[0], c[1]}) * 2.0;
+      return k.fold(monoid, Sym(extent), [&](Sym i) { return k(of, {c[0], i}); });
+    });
+    const Sym b = k.workgroups(0, M, 64);
+    const Layout tv = rows_tv(64, tile, 1, 64), row = without_axis(tv, 1);
+    const double nothing = monoid == Monoid::max ? -INFINITY : 0;
+    const Fragment acc = k.full(nothing, row, {64, 1});
+    k.loop(Sym(extent), tile, {.distance = distance, .ring = 1}, [&](Sym t) {
+      const Fragment x = k.load(k.tile(of, {64, tile}, {b, t}), tv, 1);
+      if (what == stored)
+        return k.store(k.map({x}, [](const auto& v) { return v[0] * 2.0; }), k.tile(Y, {64, tile}, {b, t}),
+                       1);
+      const Fragment y = what == unfilled ? x : k.fill(x, 1, tile * t, Sym(extent), nothing);
+      k.update(acc, {k.fold(monoid, y, 1)},
+               [&](const auto& v) { return monoid == Monoid::max ? max(v[0], v[1]) : v[0] + v[1]; });
+    });
+    if (one) k.store(acc, k.tile(Y, {64, 1}, {b, 0}), 1);
+    return k;
+  };
+  for (const auto& [extent, tile] : {std::pair(7, 4), {3, 4}, {9, 8}, {100, 16}})
+    for (const int distance : {0, 2})
+      for (const What what : {sum, maximum, stored, taps}) {
+        INFO(int(what) << ": " << extent << " by " << tile << ", distance " << distance);
+        const Program p = program(what, extent, tile, distance);
+        const Code code = specified::code_of(p);
+        CHECK(refuted(p) == "");
+        for (const mutate::Sizes& s : {mutate::Sizes{1}, {63}, {130}})
+          CHECK(mutate::run_tokens(code, s, 1) == "");
+        CHECK(mutate::emulated(code, {{1}, {63}, {130}}) == "");
+      }
+  CHECK_THAT(refuted(program(unfilled, 7, 4, 0)),
+             Contains("what lies outside of a max is its empty element"));
 }

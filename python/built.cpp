@@ -61,19 +61,43 @@ codegen::SumOrders orders(const Owner& k) {
   return of_whole(k, [](const codegen::Program& program) { return codegen::sum_orders(expand(program)); });
 }
 
+/// A loop that asks for loads some trips ahead and has one stage for them: the default order loads nothing ahead, which is right and slow.
+void warn_of_one_stage(const codegen::Program& program, const kernels::BuildOptions& options) {
+  std::vector<const codegen::Op*> asking;
+  codegen::each_op(program.body(), [&](const codegen::Op& op) {
+    const auto* l = std::get_if<codegen::LoopOp>(&op.what);
+    if (l && l->pipeline.ring == 1 && l->pipeline.distance > 0) asking.push_back(&op);
+  });
+  if (asking.empty()) return;
+  const codegen::Graph graph = expand(program);
+  const auto code = apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
+  for (const codegen::CodeRegion& r : code.regions)
+    for (const codegen::Inst& i : r.body)
+      if (r.is_loop && r.ring == 1 && i.ahead > 0) return;
+  const codegen::Op& first = *asking[0];
+  const int distance = std::get<codegen::LoopOp>(first.what).pipeline.distance;
+  const std::string text = fmt::format(
+      "{}: the loop at {}:{} loads nothing ahead, though distance = {}: with ring = 1 there is one stage\n"
+      "  hint   ring = 2 or more, or distance = 0",
+      program.name(), first.where.file_name(), first.where.line(), distance);
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+}
+
 std::shared_ptr<Built> build(const Owner& k, const std::string& scheduler, const std::string& loops,
                              bool validate) {
-  return of_whole(k, [&](const codegen::Program& program) {
-    kernels::BuildOptions options;
-    options.scheduler = scheduler;
-    options.loops = loops;
-    options.validate = validate;
+  kernels::BuildOptions options;
+  options.scheduler = scheduler;
+  options.loops = loops;
+  options.validate = validate;
+  const auto built = of_whole(k, [&](const codegen::Program& program) {
     auto out = std::make_shared<Built>(Built{kernels::build(program, options), {}});
     out->artifact.source = std::shared_ptr<const kernels::Source>(k, &k->source);
     out->manifest = cli::manifest_of(out->artifact, program.name() + ".hsaco", {}).text();
     out->artifact.source.reset();
     return out;
   });
+  warn_of_one_stage(k->source.program, options);
+  return built;
 }
 
 std::vector<std::int64_t> sizes_of(const Built& b, const std::map<std::string, std::int64_t>& given) {
@@ -264,7 +288,7 @@ void add_built(py::module_& m) {
       .def("build", located(&build), py::kw_only(), py::arg("scheduler") = "modulo",
            py::arg("loops") = "auto", py::arg("validate") = false,
            "Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine "
-           "code against it.");
+           "code against it. A loop with ring = 1 that asks for a distance and has none is a UserWarning.");
 }
 
 } // namespace inlay::python

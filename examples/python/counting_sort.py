@@ -17,7 +17,7 @@ def places(target, tile=64):
     w, all, rows = k.workgroups(0, N, tile), "((16,4,4),16):((1@0,16@1,16@0),1@1)", "((16,4,4),1):((1@0,0,16@0),0)"
     mine, zero = k.load(k.tile(own, [tile, 1], [w, 0]), rows, 1), k.zeros("f32", all, [tile, tile])
     rank = k.zeros("f32", rows, [tile, 1])
-    @k.loop(N, tile, distance=1, ring=1)
+    @k.loop(N, tile, distance=0, ring=1)
     def trip(t):
         of = k.load(k.tile(E, [tile, 1], [t, 0]).keep([1, 0]), "((16,4,4),16):((0,16@1,0),1@1)", 4)
         j, i = tile * t + k.position(1), tile * w + k.position(0)

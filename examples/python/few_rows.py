@@ -6,7 +6,7 @@ from inlay.codegen import Atom, MmaTiling, Program, rows_tv, without_axis
 
 
 # [few rows]
-def few_rows(target, m=1, type="bf16", rows=4, vectors=2, v=8, distance=1):
+def few_rows(target, m=1, type="bf16", rows=4, vectors=2, v=8, distance=0):
     wide = 64 * v * vectors
     k = Program("few_rows", target, 256)
     N, K = k.size("n", most=1 << 22), k.size("k", most=1 << 20, multiple=v)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import warnings
 
 import inlay
 import numpy
@@ -226,6 +227,28 @@ class Guide(unittest.TestCase):
             self.assertLessEqual(lengths[0], lengths[1], python)
 
 
+class OneStage(unittest.TestCase):
+    def test_a_distance_that_one_stage_drops_is_said(self):
+        def sums(distance, ring):
+            k = Program("sums", "gfx942", 64)
+            M, N = k.size("m", most=1 << 12), k.size("n", most=1 << 12)
+            Y, X = k.output("y", "f32", [M, 1]), k.input("x", "f32", [M, N])
+            k.computes(Y, lambda m, _: k.sum(N, lambda i: X[m, i]))
+            b, tv = k.workgroups(0, M, 1), rows_tv(1, 64, 1, 64)
+            acc = k.zeros("f32", codegen.without_axis(tv, 1), [1, 1])
+            @k.loop(N, 64, distance=distance, ring=ring)
+            def trip(t):
+                k.update(acc, [k.fold("sum", k.load(k.tile(X, [1, 64], [b, t]), tv, 1), 1)], lambda a, x: a + x)
+            k.store(acc, k.tile(Y, [1, 1], [b, 0]), 1)
+            return k
+        for distance, ring in ((0, 1), (1, 2)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                sums(distance, ring).build()
+        with self.assertWarnsRegex(UserWarning, "test_program.py:[0-9]+ loads nothing ahead, though distance = 2: with ring = 1"):
+            sums(2, 1).build()
+
+
 class Refused(unittest.TestCase):
     """Each of these is the right program with one place changed."""
 
@@ -409,7 +432,7 @@ class Operations(unittest.TestCase):
         def last():
             sum = k.zeros("f32", tv, [128, 1])
             k.loop(n, 1, lambda t: k.update(sum, [k.fold("sum", k.load(k.tile(parts, [128, 1], [row, t]), tv, 1), 1)], lambda s, v: s + v),
-                   distance=1, ring=1)
+                   distance=0, ring=1)
             k.store(sum, k.tile(y, [128], [row]), 1)
         artifact = k.build()
         values = numpy.random.default_rng(1).uniform(-1, 1, (5, 200)).astype(numpy.float32)  # column by column

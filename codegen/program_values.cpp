@@ -304,8 +304,24 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
                 static_cast<int>(
                     machine::lds_service(machine::find_target(target_->name)->arch, false, 4).banks))
           : std::nullopt;
-  const Tensor tile = lds("relayout" + std::to_string(to.id), element, from.extents,
-                          place ? place->first : Swizzle(), place ? place->second : 0);
+  const std::string name = "relayout" + std::to_string(to.id);
+  Tensor tile;
+  if (place && place->high > 1) {
+    const int low = place->low, high = place->high, rest = from.extents[0] / (low * high),
+              row = from.extents[1];
+    TupleBuilder<BasicMode<Sym>> digits;
+    const auto leaf = [&](int extent, int stride) {
+      digits.leaf({Sym(extent), BasicStride<Sym>(Sym(stride))});
+    };
+    const std::size_t all = digits.open(), rows = digits.open();
+    leaf(low, row), leaf(high, row * low * rest), leaf(rest, row * low);
+    digits.close(rows, 3);
+    leaf(row, 1);
+    digits.close(all, 2);
+    tile = lds(name, element, from.extents, SymLayout(std::move(digits).finish()), place->swizzle);
+  } else {
+    tile = lds(name, element, from.extents, place ? place->swizzle : Swizzle(), place ? place->padding : 0);
+  }
   store(rounded, whole(tile), 1, where);
   CopyOp c;
   c.from = whole(tile);

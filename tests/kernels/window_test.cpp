@@ -227,3 +227,26 @@ TEST_CASE("loops over a number that their tile does not divide") {
   CHECK_THAT(refuted(program(unfilled, 7, 4, 0)),
              Contains("what lies outside of a max is its empty element"));
 }
+
+TEST_CASE("a tile is turned by relayout alone, without bank conflicts") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const auto& [element, extent, vector] :
+         {std::tuple(Element::bf16, 64, 4), {Element::f32, 64, 4}, {Element::f16, 32, 2}}) {
+      INFO(arch << " " << to_string(element) << " " << extent << " by " << vector);
+      Program k("turned", Target::named(arch), 256);
+      const Sym M = k.size("m", {.most = 1 << 13, .multiple = vector}),
+                N = k.size("n", {.most = 1 << 13, .multiple = vector});
+      const Tensor Y = k.output("y", element, {N, M}), X = k.input("x", element, {M, N});
+      k.computes(Y, [&](const auto& c) { return k(X, {c[1], c[0]}); });
+      const Sym bn = k.workgroups(0, N, extent), bm = k.workgroups(1, M, extent);
+      const Layout tv = rows_tv(extent, extent, vector, 256);
+      const Fragment x = k.load(k.tile(X, {extent, extent}, {bm, bn}), tv, vector);
+      k.store(k.relayout(x, transposed(tv), element), k.tile(Y, {extent, extent}, {bn, bm}).keep({1, 0}),
+              vector);
+      const Code code = specified::code_of(k);
+      const std::vector<mutate::Sizes> sizes = {{4, 8}, {64, 132}, {100, 68}};
+      CHECK(mutate::run_tokens(code, sizes[2], 1) == "");
+      CHECK(mutate::emulated(code, sizes) == "");
+      CHECK_NOTHROW(kernels::build(std::move(k))); // conflicts are claims
+    }
+}

@@ -58,6 +58,9 @@
   kernel(conv2d) \
   kernel(conv3d) \
   kernel(causal_conv1d) \
+  kernel(causal_conv1d_update) \
+  group("Linear attention") \
+  kernel(gated_delta_step) \
   group("Quantisation") \
   kernel(quantise) \
   group("Reductions and scans") \

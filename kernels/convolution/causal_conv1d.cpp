@@ -1,5 +1,5 @@
 // Depthwise causal convolution over time, as in Mamba and gated delta nets.
-#include "../page.h"
+#include "taps.h"
 
 #include <fmt/format.h>
 
@@ -14,18 +14,6 @@ struct Asked {
   bool bias = true, silu = true;
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
-
-// [D,width] in memory, looked at as [width,D].
-SymLayout by_taps(int width, Sym channels) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  b.leaf(BasicMode<Sym>{Sym(width), BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{channels, BasicStride<Sym>(Sym(width))});
-  b.close(at, 2);
-  return SymLayout(std::move(b).finish());
-}
-
-Expr silu(Expr x) { return x / (exp(x * -1.0) + 1.0); }
 
 // [causal_conv1d]
 Program program(const Asked& s) {
@@ -79,10 +67,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
                            w.values("x")[static_cast<std::size_t>((b * s.t + at) * s.d + d)];
           sum += p, size += std::abs(p);
         }
-        const double value = s.silu ? sum / (1 + std::exp(-sum)) : sum;
-        y.value.push_back(value);
-        y.bound.push_back((s.silu ? 2 : 1) * 8 * u32 * size + 8 * u32 * std::abs(value) +
-                          rounding(s.type, value));
+        judge_taps(y, s.silu, s.type, sum, size);
       }
   return {y};
 }

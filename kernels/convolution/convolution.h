@@ -38,13 +38,19 @@ struct Convolution {
   [[nodiscard]] std::int64_t pixels() const {
     return n * (volume ? deep_axis().results() : 1) * high().results() * wide().results();
   }
-  /// Channels of a trip; 256 threads bring 64 rows of 32 elements at a time.
-  [[nodiscard]] int deep() const { return c % 64 == 0 || std::min(tile_m, tile_n) < 64 ? 64 : 32; }
+  [[nodiscard]] bool narrow() const { return codegen::bits(type) == 8; } ///< fp8, whose sums a number scales
+  /// Channels that are loaded at once, 16 bytes.
+  [[nodiscard]] int vector() const { return 128 / codegen::bits(type); }
+  /// Channels of a trip; 256 threads bring 64 rows of 64 bytes at a time.
+  [[nodiscard]] int deep() const {
+    return c % (8 * vector()) == 0 || std::min(tile_m, tile_n) < 64 ? 8 * vector() : 4 * vector();
+  }
   /// With zeros after the last.
   [[nodiscard]] std::int64_t channels() const { return (c + deep() - 1) / deep() * deep(); }
 };
 
-/// y(n,[o,]p,q,k) = sum over [t,] r, s, c of x(n, [stride_d o + dilation_d t - pad_d,] stride p + dilation r - pad, .., c) f(k,[t,]r,s,c).
+/// y(n,[o,]p,q,k) = sum over [t,] r, s, c of x(n, [stride_d o + dilation_d t - pad_d,] stride p + dilation r - pad, .., c) f(k,[t,]r,s,c),
+/// of fp8 times a number, the product of the scales of x and f.
 /// Errors: std::invalid_argument naming the option.
 [[nodiscard]] Program convolution_program(const Convolution& s);
 

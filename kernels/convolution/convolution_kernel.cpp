@@ -32,8 +32,10 @@ std::vector<Judged> reference(const Convolution& s, const Workload& w, const Res
           const double* by = &f[static_cast<std::size_t>((((k * deep.taps + t) * s.r + r) * s.s + c) * s.c)];
           for (std::int64_t l = 0; l < s.c; ++l) sum += in[l] * by[l], size += std::abs(in[l] * by[l]);
         }
-    y.value.push_back(sum);
-    y.bound.push_back(2.0 * static_cast<double>(s.taps() * s.c) * u32 * size + rounding(s.out, sum));
+    const double by = s.narrow() ? w.values("scale")[0] : 1;
+    y.value.push_back(by * sum);
+    y.bound.push_back(2.0 * static_cast<double>(s.taps() * s.c) * u32 * std::abs(by) * size +
+                      rounding(s.out, by * sum));
   };
   for (std::int64_t n = 0; n < s.n; ++n)
     for (std::int64_t o = 0; o < deep.results(); ++o)
@@ -49,7 +51,8 @@ std::unique_ptr<Kernel> kernel() {
   const Asked usual;
   std::vector<Option<Asked>> options{
       arch_option<Asked>(),
-      {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of X and F"},
+      {"dtype", Read::element(&Asked::type, "f16, bf16, fp8"), "bf16",
+       "element type of X and F; of fp8 the sums times a number, the product of their scales"},
       {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of Y"},
       {"n", Read::number(&Asked::n, 1, 1 << 16), "2", "images"}};
   const auto add = [&](std::vector<Option<Asked>> more) {
@@ -58,7 +61,7 @@ std::unique_ptr<Kernel> kernel() {
   if (usual.volume) add({{"d", Read::number(&Asked::d, 1, 1 << 13), "6", "images of a volume"}});
   add({{"h", Read::number(&Asked::h, 1, 1 << 13), "14", "rows of an image"},
        {"w", Read::number(&Asked::w, 1, 1 << 13), "14", "pixels of a row"},
-       {"c", Read::number(&Asked::c, 1, 1 << 14), "64", "channels, a multiple of 8"},
+       {"c", Read::number(&Asked::c, 1, 1 << 14), "64", "channels, a multiple of 8; of fp8 16"},
        {"k", Read::number(&Asked::k, 1, 1 << 16), "64", "filters, a multiple of 4"}});
   if (usual.volume) add({{"t", Read::number(&Asked::t, 1, 15), "3", "images of a filter"}});
   add({{"r", Read::number(&Asked::r, 1, 15), "3", "rows of a filter"},
@@ -113,7 +116,8 @@ std::unique_ptr<Kernel> kernel() {
           [](const Asked& s) {
             const double trips = static_cast<double>(s.taps() * s.channels()) / s.deep(),
                          trip = 300 + s.tile_m * s.tile_n * s.deep() /
-                                          products_per_clock(s.arch, machine::Operand::f16);
+                                          products_per_clock(s.arch, s.narrow() ? machine::Operand::fp8
+                                                                                : machine::Operand::f16);
             return rounds(s.arch, up(s.pixels(), s.tile_m) * up(s.k, s.tile_n), 2) * (3000 + trips * trip);
           }});
 }

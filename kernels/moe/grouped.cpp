@@ -1,26 +1,16 @@
 // Products of groups of rows, each with a matrix of its own: C[p,n] = sum_k A[p,k] B[g,n,k], g the group of the block of p.
+#include "grouped.h"
+
 #include "../page.h"
 #include "../staged.h"
-#include "narrow.h"
 
 #include <fmt/format.h>
 #include <random>
 
 namespace inlay::kernels {
-namespace {
-
-struct Asked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16, out = Element::bf16;
-  Scales scales = Scales::none;
-  std::int64_t m = 300, n = 128, k = 256, groups = 4;
-  int tile_m = 64, tile_n = 64, waves_m = 2, waves_n = 2;
-  bool transfer = false;
-  [[nodiscard]] std::int64_t blocks() const { return up(m, tile_m); }
-};
 
 // [grouped_gemm]
-Program program(const Asked& s) {
+Program grouped_gemm_program(const GroupedGemm& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("grouped_gemm: {}\n  hint   {}", what, hint));
   };
@@ -53,8 +43,8 @@ Program program(const Asked& s) {
                B = k.input("b", s.type, {G, N, K});
   std::optional<Tensor> SA, SB;
   if (s.scales != Scales::none) {
-    SA = k.input("sa", Element::f32, {M, p.of_k(K)});
-    SB = k.input("sb", Element::f32, {G, p.of_channels(N), p.of_k(K)});
+    SA = k.input("sa", p.scale(), {p.mx() ? p.of_channels(M) : M, p.of_k(K)}, p.place(k, {}, "m", "k"));
+    SB = k.input("sb", p.scale(), {G, p.of_channels(N), p.of_k(K)}, p.place(k, {"groups"}, "n", "k"));
     p.ahead(k, *SB);
   }
   const Tensor of_blocks = k.input("groups_of_blocks", Element::i32, {ceil_div(M, Sym(s.tile_m))});
@@ -77,26 +67,31 @@ Program program(const Asked& s) {
                b = staged.tile(k, "lds_b", p.tile_n, p.tiling.b());
   const Fragment acc = p.zeros(k);
   const auto scales = [&](Sym t) {
-    return std::vector{k.load(k.tile(*SA, {s.tile_m, 1}, {bm, t}), p.of_rows(), 1),
-                       k.load(k.tile(*SB, {1, p.columns(), 1}, {g, bn, t}).keep({2, 1}), p.of_columns(), 1)};
+    const codegen::View of_b = k.tile(*SB, {1, p.columns(), p.of_trip()}, {g, bn, t});
+    return std::vector{k.load(k.tile(*SA, {s.tile_m, p.of_trip()}, {bm, t}), p.of_rows(), p.at_once()),
+                       k.load(p.channels(of_b, 1, 2), p.of_columns(), p.at_once())};
   };
   k.loop(K, depth, p.pipeline(target, s.tile_m + p.tile_n), [&](Sym t) {
     staged.copy(k, k.tile(A, {s.tile_m, depth}, {bm, t}), a, s.tile_m);
-    staged.copy(k, k.tile(B, {1, p.tile_n, depth}, {g, bn, t}).keep({1, 2}), b, p.tile_n);
+    staged.copy(k, p.in_order(k.tile(B, {1, p.tile_n, depth}, {g, bn, t}).keep({1, 2}), 0), b, p.tile_n);
     const Fragment of_a = k.read(a, p.tiling.a(), v), of_b = k.read(b, p.tiling.b(), v);
     p.mma(k, acc, of_a, of_b, [&] { return scales(t); });
   });
-  k.store(p.scaled(k, acc, [&] { return scales(0); }), k.tile(C, {s.tile_m, p.tile_n}, {bm, bn}), 4);
+  k.store(p.scaled(k, acc, [&] { return scales(0); }),
+          p.in_order(k.tile(C, {s.tile_m, p.tile_n}, {bm, bn}), 1), 4);
   return k;
 }
 // [grouped_gemm end]
+
+namespace {
+
+using Asked = GroupedGemm;
 
 // Groups in any order, some twice, some not at all; -1 and one too many are none.
 void data(const Asked& s, Workload& w, std::uint64_t seed) {
   const double size = s.type == Element::i8 ? 127 : 1;
   w.random("a", seed, size), w.random("b", seed + 1, size);
-  if (s.scales != Scales::none)
-    w.random("sa", seed + 2, 1 / size, true), w.random("sb", seed + 3, 1 / size, true);
+  random_scales(w, s.scales, "sa", 1 / size, seed + 2), random_scales(w, s.scales, "sb", 1 / size, seed + 3);
   std::mt19937_64 random(seed);
   std::vector<double> groups;
   for (std::int64_t b = 0; b < s.blocks(); ++b)
@@ -107,8 +102,14 @@ void data(const Asked& s, Workload& w, std::uint64_t seed) {
 }
 
 std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
-  const bool block = s.scales == Scales::block;
-  const std::int64_t wide = block ? s.k / 128 : 1, high = block ? up(s.n, 128) : s.n;
+  const bool block = s.scales == Scales::block, mx = s.scales == Scales::mx;
+  const std::int64_t each = block ? 128
+                            : mx  ? 32
+                                  : s.k,
+                     wide = block || mx ? s.k / each : 1,
+                     high = block ? up(s.n, 128)
+                            : mx  ? up(s.n, 32) * 32
+                                  : s.n;
   const auto at = [&](const char* of, std::int64_t n) { return w.values(of)[static_cast<std::size_t>(n)]; };
   Judged c{"c", {}, {}, "2 (K + 8) 2^-24 sum |s a b| + u |c|"};
   for (std::int64_t m = 0; m < s.m; ++m)
@@ -118,8 +119,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
       for (std::int64_t i = 0; g >= 0 && g < s.groups && i < s.k; ++i) {
         double x = at("a", m * s.k + i) * at("b", (g * s.n + n) * s.k + i);
         if (s.scales != Scales::none)
-          x *= at("sa", m * wide + (block ? i / 128 : 0)) *
-               at("sb", (g * high + (block ? n / 128 : n)) * wide + (block ? i / 128 : 0));
+          x *= at("sa", m * wide + i / each) * at("sb", (g * high + (block ? n / 128 : n)) * wide + i / each);
         value += x, size += std::abs(x);
       }
       c.value.push_back(value);
@@ -134,26 +134,27 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
   using Read = Reads<Asked>;
   return page_of(Page<Asked>{
       .summary = "C[p,N] = A[p,K] x B[g,N,K]^T, blocks of rows with a matrix each, as a table says; bf16, "
-                 "f16, fp8, i8",
-      .options =
-          {"grouped_gemm",
-           {arch_option<Asked>(),
-            {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8"), "bf16", "element type of A and B"},
-            scales_option<Asked>(&Asked::scales, &Asked::type),
-            {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
-            {"m", Read::number(&Asked::m, 1, 1 << 22), "300", "rows of A, those of a group in whole blocks"},
-            {"n", Read::number(&Asked::n, 1, 1 << 20), "128", "rows of each B, a multiple of 4"},
-            {"k", Read::number(&Asked::k, 1, 1 << 14), "256",
-             "columns of A and B, a multiple of 8; of 8 bits 16, of blocks 128"},
-            {"groups", Read::number(&Asked::groups, 1, 1 << 12), "4", "matrices B"},
-            {"tile-m", Read::number(&Asked::tile_m, 1, 512), "64",
-             "rows of a block, which the table counts: 64, 128 or 256"},
-            {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto",
-             "columns of a workgroup: 64, 128 or 256; of blocks 128", "64"},
-            {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto", "waves along M and N",
-             "2x2"},
-            direct_to_lds_option<Asked>(&Asked::transfer)}},
-      .program = program,
+                 "f16, fp8, i8, mxfp4",
+      .options = {"grouped_gemm",
+                  {arch_option<Asked>(),
+                   {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
+                    "element type of A and B"},
+                   scales_option<Asked>(&Asked::scales, &Asked::type),
+                   {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
+                   {"m", Read::number(&Asked::m, 1, 1 << 22), "300",
+                    "rows of A, those of a group in whole blocks"},
+                   {"n", Read::number(&Asked::n, 1, 1 << 20), "128", "rows of each B, a multiple of 4"},
+                   {"k", Read::number(&Asked::k, 1, 1 << 14), "256",
+                    "columns of A and B, a multiple of 8; of 8 bits 16, of blocks 128, of fp4 256"},
+                   {"groups", Read::number(&Asked::groups, 1, 1 << 12), "4", "matrices B"},
+                   {"tile-m", Read::number(&Asked::tile_m, 1, 512), "64",
+                    "rows of a block, which the table counts: 64, 128 or 256"},
+                   {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto",
+                    "columns of a workgroup: 64, 128 or 256; of blocks 128, of fp4 32 for each wave", "64"},
+                   {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto",
+                    "waves along M and N", "2x2"},
+                   direct_to_lds_option<Asked>(&Asked::transfer)}},
+      .program = grouped_gemm_program,
       .sizes =
           [](const Asked& s) {
             return std::vector{s.m, s.n, s.k, s.groups};
@@ -180,7 +181,7 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
       .bound =
           [](const Asked& s) {
             const double rate =
-                             products_per_clock(s.arch, codegen::bits(s.type) == 8 ? machine::Operand::fp8
+                             products_per_clock(s.arch, codegen::bits(s.type) <= 8 ? machine::Operand::fp8
                                                                                    : machine::Operand::f16),
                          trips = static_cast<double>(s.k) * codegen::bits(s.type) / 1024,
                          products = s.tile_m * s.tile_n * 1024.0 / codegen::bits(s.type) / rate,

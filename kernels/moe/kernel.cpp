@@ -2,6 +2,7 @@
 #include "../kernels.h"
 #include "../options.h"
 #include "../problem.h"
+#include "../weight_only/packed.h"
 #include "narrow.h"
 
 #include <inlay/kernels/build.h>
@@ -22,13 +23,17 @@ using Read = Reads<Asked>;
 std::unique_ptr<Kernel> product(bool second) {
   std::vector<Option<Asked>> rows = {
       arch_option<Asked>(),
-      {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8"), "bf16", "element type"},
+      {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
+       "element type; fp4, of MX, where the target multiplies it"},
       scales_option<Asked>(&MoeSpec::scales, &MoeSpec::type),
+      {"group", Read::number(&Asked::group, 0, 1024), "0",
+       "k that share a scale of weights of 4 bits, 8 in a word of i32: 32, 64 or 128; 0: weights of the same "
+       "type"},
       {"tokens", Read::number(&Asked::tokens, 1, 1 << 14), "100", "rows of X"},
       {"k", Read::number(&Asked::k, 1, 1 << 20), "256",
-       "columns of the model, a multiple of 8; of 8 bits 16, of blocks 128"},
+       "columns of the model, a multiple of 8; of 8 bits 16, of blocks 128, of fp4 256"},
       {"inter", Read::number(&Asked::inter, 1, 1 << 20), "128",
-       "columns between the two products, a multiple of 8"},
+       "columns between the two products, a multiple of 8; summed over as those of the model"},
       {"experts", Read::number(&Asked::experts, 1, 1 << 12), "4", "experts"},
       {"tile-m", Read::number(&Asked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
   if (second)
@@ -36,8 +41,8 @@ std::unique_ptr<Kernel> product(bool second) {
                                    "type of the sums, which atomics add: f32, f16, bf16 where " +
                                        machine::with(&machine::Target::buffer_adds_bf16).names()});
   return kernel_of<Asked>(
-      {second ? "down projection, weighted by the routing, rows added up by token; bf16, f16, fp8 or i8"
-              : "rows gathered by token, gate and up projection, SwiGLU; bf16, f16, fp8 or i8",
+      {second ? "down projection, weighted by the routing, rows added up by token; bf16, f16, fp8, i8, mxfp4"
+              : "rows gathered by token, gate and up projection, SwiGLU; bf16, f16, fp8, i8, mxfp4",
        {second ? "moe_stage2" : "moe_stage1", std::move(rows)},
        [=](const Asked& asked, const BuildOptions& how) {
          return build(second ? moe_stage2_program(asked) : moe_stage1_program(asked), how);
@@ -82,10 +87,14 @@ void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_
 // Random elements, and scales that leave sums of a few units; i8 has whole numbers.
 void operands(Workload& w, const MoeSpec& s, std::uint64_t seed, const char* rows, const char* weights) {
   const double size = s.type == Element::i8 ? 127 : 1;
-  w.random(rows, seed, size), w.random(weights, seed + 1, size);
-  if (s.scales == Scales::none) return;
-  w.random(std::string("s") + rows, seed + 4, 1 / size, true);
-  w.random(std::string("s") + weights, seed + 5, 1 / size, true);
+  w.random(rows, seed, size);
+  if (s.group > 0) {
+    random_words(w, weights, seed + 1);
+    return w.random(std::string("s") + weights, seed + 5, 0.1, true);
+  }
+  w.random(weights, seed + 1, size);
+  for (const char* of : {rows, weights})
+    random_scales(w, s.scales, std::string("s") + of, 1 / size, of == rows ? seed + 4 : seed + 5);
 }
 
 // The product of a row and a channel, and of their magnitudes, by plain loops.
@@ -96,21 +105,32 @@ class Products {
 public:
   Products(const Workload& w, const MoeSpec& s, const char* rows, const char* weights, std::int64_t k,
            std::int64_t channels)
-      : a_(w.values(rows)), b_(w.values(weights)), k_(k), channels_(channels), by_(s.scales) {
-    if (by_ == Scales::none) return;
-    sa_ = &w.values(std::string("s") + rows), sb_ = &w.values(std::string("s") + weights);
+      : a_(w.values(rows)), b_(w.values(weights)), k_(k), channels_(channels), group_(s.group),
+        by_(s.scales) {
+    if (by_ != Scales::none || group_ > 0) sb_ = &w.values(std::string("s") + weights);
+    if (by_ != Scales::none) sa_ = &w.values(std::string("s") + rows);
   }
-  // Matrix `number` of the weights.
-  [[nodiscard]] Sums of(std::int64_t row, std::int64_t number, std::int64_t channel) const {
-    const bool block = by_ == Scales::block;
-    const std::int64_t wide = block ? k_ / 128 : 1, high = block ? (channels_ + 127) / 128 : channels_,
-                       from = number * high + (block ? channel / 128 : channel);
+  // Matrix `number` of the weights; scales of 32 k are those of the position.
+  [[nodiscard]] Sums of(std::int64_t row, std::int64_t position, std::int64_t number,
+                        std::int64_t channel) const {
+    const bool block = by_ == Scales::block, mx = by_ == Scales::mx;
+    const std::int64_t each = block ? 128
+                              : mx  ? 32
+                                    : k_,
+                       wide = block || mx ? k_ / each : 1,
+                       high = block ? (channels_ + 127) / 128
+                              : mx  ? (channels_ + 31) / 32 * 32
+                                    : channels_,
+                       from = number * high + (block ? channel / 128 : channel), of_row = mx ? position : row;
     Sums out;
     for (std::int64_t i = 0; i < k_; ++i) {
-      double x = at(a_, row * k_ + i) * at(b_, (number * channels_ + channel) * k_ + i);
+      const std::int64_t to = number * channels_ + channel;
+      const double stored = at(b_, to * k_ + i);
+      double x = at(a_, row * k_ + i) * (group_ > 0 ? weight_of(stored, i) : stored);
+      if (group_ > 0) x *= at(*sb_, to * (k_ / group_) + i / group_);
       if (by_ != Scales::none) {
-        const std::int64_t b = block ? i / 128 : 0;
-        x *= at(*sa_, row * wide + b) * at(*sb_, from * wide + b);
+        const std::int64_t b = i / each;
+        x *= at(*sa_, of_row * wide + b) * at(*sb_, from * wide + b);
       }
       out.value += x, out.size += std::abs(x);
     }
@@ -120,7 +140,7 @@ public:
 private:
   static double at(const std::vector<double>& of, std::int64_t n) { return of[static_cast<std::size_t>(n)]; }
   const std::vector<double>&a_, &b_, *sa_ = nullptr, *sb_ = nullptr;
-  std::int64_t k_, channels_;
+  std::int64_t k_, channels_, group_;
   Scales by_;
 };
 
@@ -141,7 +161,13 @@ const double unit = std::ldexp(1, -24);
 } // namespace
 
 std::string to_string(Scales scales) {
-  return scales == Scales::none ? "no" : scales == Scales::row ? "row" : "block";
+  switch (scales) {
+  case Scales::row: return "row";
+  case Scales::block: return "block";
+  case Scales::mx: return "mx";
+  case Scales::none: break;
+  }
+  return "no";
 }
 
 Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
@@ -159,13 +185,15 @@ Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   problem.check = [w, spec, sizes](std::span<const Bytes> buffers) {
     const Products of(*w, spec, "x", "w", sizes.k, sizes.inter);
     const Element out = spec.narrow_out();
-    const double error = 2 * static_cast<double>(sizes.k + (spec.narrow() ? 8 : 0)) * unit;
+    const double error =
+        2 * static_cast<double>(sizes.k + (spec.narrow() ? 8 : 0)) * unit +
+        (spec.group > 0 ? unit_roundoff(spec.type) : 0); // a weight times its scale is rounded
     std::vector<double> value, bound;
     for (std::int64_t p = 0; p < sizes.rows; ++p)
       for (std::int64_t i = 0; i < sizes.inter; ++i) {
         Sums gate, up;
         if (const auto at = place(*w, spec, sizes, p))
-          gate = of.of(at->first, at->second * 2, i), up = of.of(at->first, at->second * 2 + 1, i);
+          gate = of.of(at->first, p, at->second * 2, i), up = of.of(at->first, p, at->second * 2 + 1, i);
         value.push_back(gate.value / (1 + std::exp(-gate.value)) * up.value);
         // silu has a slope of at most 1.1, and |silu(g)| <= |g|.
         bound.push_back(2.2 * error * gate.size * up.size +
@@ -199,11 +227,12 @@ Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
     // Two experts: each part is rounded to the type of the sums, and so is each of them.
     const double u = 4 * unit_roundoff(spec.out),
                  least = spec.out == Element::f16 ? 4 * std::ldexp(1, -25) : 0,
-                 error = 2 * static_cast<double>(sizes.inter + (spec.narrow() ? 8 : 1)) * unit + u;
+                 error = 2 * static_cast<double>(sizes.inter + (spec.narrow() ? 8 : 1)) * unit + u +
+                         (spec.group > 0 ? unit_roundoff(spec.type) : 0);
     for (std::int64_t p = 0; p < sizes.rows; ++p)
       if (const auto at = place(*w, spec, sizes, p))
         for (std::int64_t d = 0; d < sizes.k; ++d) {
-          const Sums one = of.of(p, at->second, d);
+          const Sums one = of.of(p, p, at->second, d);
           const double weight = w->values("weights")[static_cast<std::size_t>(p)];
           const auto to = static_cast<std::size_t>(at->first * sizes.k + d);
           value[to] += weight * one.value, bound[to] += error * std::abs(weight) * one.size;

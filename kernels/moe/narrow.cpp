@@ -1,69 +1,11 @@
-// The two products of a mixture of experts in 8 bits, with scales: what they compute, and how their data moves.
+// The two products of a mixture of experts in 8 and 4 bits, with scales: what they compute, and how their data moves.
 #include "narrow.h"
 
 #include "../lds_swizzle.h"
 
-#include <fmt/format.h>
-
 namespace inlay::kernels {
 
-using codegen::Atom, codegen::MmaTiling, codegen::rows_tv, codegen::without_axis;
-
-ScaledProduct ScaledProduct::of(const std::string& kernel, const Target& target, Element type, Scales by,
-                                int waves_m, int waves_n, int tile_m, int tile_n) {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
-  };
-  const bool wide = type == Element::f16 || type == Element::bf16, whole = type == Element::i8;
-  if (!wide && !whole && !codegen::is_float8(target, type))
-    refuse(fmt::format("--dtype {}", to_string(type)), "f16, bf16, i8, " + codegen::float8_names(target));
-  if (wide != (by == Scales::none))
-    refuse(fmt::format("--dtype {} with --scales {}", to_string(type), to_string(by)),
-           wide ? "no: scales are of types of 8 bits" : "row or block: 8 bits need them");
-  if (whole && by == Scales::block)
-    refuse("--dtype i8 with --scales block", "row: the sums of i8 are whole numbers");
-  // The narrower product where sums of a block wait beside the others, and where the target has no wider one.
-  const Element sum = whole ? Element::i32 : Element::f32;
-  const Atom& product = wide || whole || (target.ocp_fp8 && by == Scales::row)
-                            ? Atom::mma_best(target, type, type, sum, 16)
-                            : Atom::mma_of(target, type, type, sum, 16, 32);
-  // A workgroup's channels share a scale.
-  if (by == Scales::block) tile_n = block;
-  ScaledProduct out{.by = by, .tiling = {}, .tile_m = tile_m, .tile_n = tile_n};
-  out.tiling = MmaTiling::of(product, waves_m, waves_n, tile_m, tile_n, 1024 / codegen::bits(type),
-                             128 / codegen::bits(type));
-  return out;
-}
-
-Expr ScaledProduct::sum(Program& k, Sym extent, const std::function<Expr(Sym)>& product,
-                        const std::function<Expr(Sym)>& scale) const {
-  if (by != Scales::block) {
-    const Expr all = k.sum(extent, product);
-    return by == Scales::none ? all : all * scale(0);
-  }
-  return k.sum(extent, [&](Sym i) { return product(i) * scale(floor_div(i, Sym(block))); });
-}
-
-namespace {
-Expr times(const Exprs& v) { return v[0] * v[1]; }
-} // namespace
-
-void ScaledProduct::mma(Program& k, const Fragment& acc, const Fragment& a, const Fragment& b,
-                        const std::function<std::vector<Fragment>()>& scales, Where where) const {
-  if (by != Scales::block) return k.mma(acc, a, b, tiling, where);
-  const Fragment scale = k.map(scales(), times, Element::f32, where), part = zeros(k, where);
-  k.mma(part, a, b, tiling, where);
-  k.update(
-      acc, {part, scale}, [](const Exprs& v) { return v[0] + v[1] * v[2]; }, where);
-}
-
-Fragment ScaledProduct::scaled(Program& k, const Fragment& acc,
-                               const std::function<std::vector<Fragment>()>& scales, Where where) const {
-  if (by != Scales::row) return acc;
-  const std::vector<Fragment> of = scales();
-  return k.map(
-      {acc, of[0], of[1]}, [](const Exprs& v) { return v[0] * (v[1] * v[2]); }, Element::f32, where);
-}
+using codegen::MmaTiling, codegen::rows_tv, codegen::without_axis;
 
 // [narrow]
 Program narrow_stage1_program(const MoeSpec& s) {
@@ -75,11 +17,14 @@ Program narrow_stage1_program(const MoeSpec& s) {
   Program k("moe_stage1", target, mma.threads(), s.where);
   const Sym T = k.size("tokens", {.most = 1 << 16}),
             K = k.size("k", {.most = 1 << 13, .multiple = p.multiple()}),
-            I = k.size("inter", {.most = 1 << 20, .multiple = v}), E = k.size("experts", {.most = 1 << 12}),
-            P = k.size("rows", {.most = 1 << 22});
+            I = k.size("inter", {.most = 1 << 20, .multiple = p.mx() ? 8 : v}),
+            E = k.size("experts", {.most = 1 << 12}), P = k.size("rows", {.most = 1 << 22});
   const Tensor Y = k.output("y", s.narrow_out(), {P, I}), X = k.input("x", s.type, {T, K}),
-               W = k.input("w", s.type, {E, 2, I, K}), SX = k.input("sx", Element::f32, {T, p.of_k(K)}),
-               SW = k.input("sw", Element::f32, {E, 2, p.of_channels(I), p.of_k(K)}),
+               W = k.input("w", s.type, {E, 2, I, K}),
+               SX = k.input("sx", p.scale(), {p.mx() ? p.of_channels(P) : T, p.of_k(K)},
+                            p.place(k, {}, "rows", "k")),
+               SW = k.input("sw", p.scale(), {E, 2, p.of_channels(I), p.of_k(K)},
+                            p.place(k, {"experts", "2"}, "inter", "k")),
                ids = k.input("ids", Element::i32, {P}),
                experts = k.input("experts_of_blocks", Element::i32, {ceil_div(P, Sym(s.tile_m))}),
                rows_in_use = k.input("rows_in_use", Element::i32, {1});
@@ -94,7 +39,8 @@ Program narrow_stage1_program(const MoeSpec& s) {
             return k(X, {token, i}) * k(W, {expert, which, c[1], i});
           },
           [&](Sym b) {
-            return k(SX, {token, b}) * k(SW, {expert, which, p.channel(c[1]), b});
+            return k(SX, {p.mx() ? codegen::Index(c[0]) : token, b}) *
+                   k(SW, {expert, which, p.channel(c[1]), b});
           });
     };
     const Expr gate = project(0);
@@ -107,21 +53,25 @@ Program narrow_stage1_program(const MoeSpec& s) {
   const Tensor x = conflict_free_tile(k, "lds_x", s.type, s.tile_m, depth, v, by_rows, mma.a()),
                g = conflict_free_tile(k, "lds_gate", s.type, p.tile_n, depth, v, by_rows_w, mma.b()),
                u = conflict_free_tile(k, "lds_up", s.type, p.tile_n, depth, v, by_rows_w, mma.b());
-  const auto store = [&](const Fragment& y) { k.store(y, k.tile(Y, {s.tile_m, p.tile_n}, {bp, bi}), 4); };
+  const auto store = [&](const Fragment& y) {
+    k.store(y, p.in_order(k.tile(Y, {s.tile_m, p.tile_n}, {bp, bi}), 1), 4);
+  };
   const auto multiply = [&] {
     const auto ids_by = [&](const Layout& tv) { return k.load(k.tile(ids, {s.tile_m}, {bp}), tv, 1); };
-    const Fragment rows = ids_by(without_axis(by_rows, 1)), named = ids_by(p.of_rows()), gate = p.zeros(k),
-                   up = p.zeros(k);
+    const Fragment rows = ids_by(without_axis(by_rows, 1)), named = p.mx() ? rows : ids_by(p.rows()),
+                   gate = p.zeros(k), up = p.zeros(k);
     const auto scales = [&](int which, Sym t) {
-      return std::vector{
-          k.load(k.tile(SX, {s.tile_m, 1}, {0, t}).through(0, named), p.of_rows(), 1),
-          k.load(k.tile(SW, {1, 1, p.columns(), 1}, {e, which, bi, t}).keep({3, 2}), p.of_columns(), 1)};
+      const codegen::View of_x = p.mx() ? k.tile(SX, {s.tile_m, p.of_trip()}, {bp, t})
+                                        : k.tile(SX, {s.tile_m, 1}, {0, t}).through(0, named),
+                          of_w = k.tile(SW, {1, 1, p.columns(), p.of_trip()}, {e, which, bi, t});
+      return std::vector{k.load(of_x, p.of_rows(), p.at_once()),
+                         k.load(p.channels(of_w, 2, 3), p.of_columns(), p.at_once())};
     };
     k.loop(K, depth, p.pipeline(target, s.tile_m + 2 * p.tile_n), [&](Sym t) {
       k.copy(k.tile(X, {s.tile_m, depth}, {0, t}).through(0, rows), x, by_rows, v);
       for (const int which : {0, 1})
-        k.copy(k.tile(W, {1, 1, p.tile_n, depth}, {e, which, bi, t}).keep({2, 3}), which == 0 ? g : u,
-               by_rows_w, v);
+        k.copy(p.in_order(k.tile(W, {1, 1, p.tile_n, depth}, {e, which, bi, t}).keep({2, 3}), 0),
+               which == 0 ? g : u, by_rows_w, v);
       const Fragment of_x = k.read(x, mma.a(), v), of_g = k.read(g, mma.b(), v), of_u = k.read(u, mma.b(), v);
       p.mma(k, gate, of_x, of_g, [&] { return scales(0, t); });
       p.mma(k, up, of_x, of_u, [&] { return scales(1, t); });
@@ -150,8 +100,11 @@ Program narrow_stage2_program(const MoeSpec& s) {
             E = k.size("experts", {.most = 1 << 12}),
             P = k.size("rows", {.most = 1 << 22, .multiple = s.tile_m});
   const Tensor Z = k.output("z", s.out, {T, D}), Y = k.input("y", s.type, {P, I}),
-               V = k.input("v", s.type, {E, D, I}), SY = k.input("sy", Element::f32, {P, p.of_k(I)}),
-               SV = k.input("sv", Element::f32, {E, p.of_channels(D), p.of_k(I)}),
+               V = k.input("v", s.type, {E, D, I}),
+               SY = k.input("sy", p.scale(), {p.mx() ? p.of_channels(P) : P, p.of_k(I)},
+                            p.place(k, {}, "rows", "inter")),
+               SV = k.input("sv", p.scale(), {E, p.of_channels(D), p.of_k(I)},
+                            p.place(k, {"experts"}, "k", "inter")),
                weights = k.input("weights", Element::f32, {P, 1}), ids = k.input("ids", Element::i32, {P}),
                experts = k.input("experts_of_blocks", Element::i32, {floor_div(P, Sym(s.tile_m))}),
                rows_in_use = k.input("rows_in_use", Element::i32, {1});
@@ -178,20 +131,23 @@ Program narrow_stage2_program(const MoeSpec& s) {
   k.if_less(Sym(s.tile_m) * bp, used, [&] {
     const Fragment acc = p.zeros(k);
     const auto scales = [&](Sym t) {
-      return std::vector{k.load(k.tile(SY, {s.tile_m, 1}, {bp, t}), p.of_rows(), 1),
-                         k.load(k.tile(SV, {1, p.columns(), 1}, {e, bd, t}).keep({2, 1}), p.of_columns(), 1)};
+      const codegen::View of_tile = k.tile(SV, {1, p.columns(), p.of_trip()}, {e, bd, t});
+      return std::vector{k.load(k.tile(SY, {s.tile_m, p.of_trip()}, {bp, t}), p.of_rows(), p.at_once()),
+                         k.load(p.channels(of_tile, 1, 2), p.of_columns(), p.at_once())};
     };
     k.loop(I, depth, p.pipeline(target, s.tile_m + p.tile_n), [&](Sym t) {
       k.copy(k.tile(Y, {s.tile_m, depth}, {bp, t}), y, by_rows, v);
-      k.copy(k.tile(V, {1, p.tile_n, depth}, {e, bd, t}).keep({1, 2}), of_v, by_rows_v, v);
+      k.copy(p.in_order(k.tile(V, {1, p.tile_n, depth}, {e, bd, t}).keep({1, 2}), 0), of_v, by_rows_v, v);
       const Fragment of_y = k.read(y, mma.a(), v), of_tile = k.read(of_v, mma.b(), v);
       p.mma(k, acc, of_y, of_tile, [&] { return scales(t); });
     });
-    const Fragment rows = k.load(k.tile(ids, {s.tile_m}, {bp}), p.of_rows(), 1),
-                   weight = k.load(k.tile(weights, {s.tile_m, 1}, {bp, 0}), p.of_rows(), 1);
-    const Fragment z = k.map({p.scaled(k, acc, [&] { return scales(0); }), weight}, times, s.out);
+    const Fragment rows = k.load(k.tile(ids, {s.tile_m}, {bp}), p.rows(), 1),
+                   weight = k.load(k.tile(weights, {s.tile_m, 1}, {bp, 0}), p.rows(), 1);
+    const Fragment z = k.map(
+        {p.scaled(k, acc, [&] { return scales(0); }), weight}, [](const Exprs& a) { return a[0] * a[1]; },
+        s.out);
     k.add(k.fill(z, 0, Sym(s.tile_m) * bp, used, 0),
-          k.tile(Z, {s.tile_m, p.tile_n}, {0, bd}).through(0, rows));
+          p.in_order(k.tile(Z, {s.tile_m, p.tile_n}, {0, bd}), 1).through(0, rows));
   });
   return k;
 }

@@ -1,7 +1,7 @@
 // `weight_only_gemm` on the command line, its problems and their judge.
 #include "../kernels.h"
 #include "../options.h"
-#include "../problem.h"
+#include "packed.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/weight_only/spec.h>
@@ -40,21 +40,37 @@ Problem weight_only_gemm_problem(const WeightOnlySpec& spec, std::int64_t m, std
   const auto w =
       std::make_shared<Workload>(weight_only_gemm_program(spec), std::vector<std::int64_t>{m, n, k});
   w->random("a", seed);
-  w->random("w", seed + 1, spec.weights == Element::i8 ? 127 : 16);
-  w->random("s", seed + 2, 0.01, true);
+  const bool packed = spec.weights == Element::i32;
+  if (packed)
+    random_words(*w, "w", seed + 1);
+  else
+    w->random("w", seed + 1, spec.weights == Element::i8 ? 127 : 16);
+  w->random("s", seed + 2, packed ? 0.1 : 0.01, true);
   Problem problem = w->problem();
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   problem.text =
       fmt::format("C[{0},{1}] = A[{0},{2}] x scaled W[{1},{2}]^T, {3} x {4} in groups of {5} -> {6}", m, n, k,
-                  codegen::to_string(spec.type), codegen::to_string(spec.weights), spec.group,
+                  codegen::to_string(spec.type), packed ? "i4" : codegen::to_string(spec.weights), spec.group,
                   codegen::to_string(spec.out));
-  problem.check = [w, n, k, spec](std::span<const Bytes> buffers) {
-    const std::vector<double> reference = w->reference("c");
-    std::vector<double> bound = w->reference("c", {"a", "w"});
-    for (std::size_t i = 0; i < bound.size(); ++i)
-      bound[i] = (2 * static_cast<double>(k + 4) * std::ldexp(1, -24) + unit_roundoff(spec.type)) * bound[i] +
-                 unit_roundoff(spec.out) * std::abs(reference[i]) +
-                 (spec.out == Element::f16 ? std::ldexp(1, -25) : 0);
+  problem.check = [w, m, n, k, spec, packed](std::span<const Bytes> buffers) {
+    const auto at = [&](const char* of, std::int64_t i) {
+      return w->values(of)[static_cast<std::size_t>(i)];
+    };
+    const double u = unit_roundoff(spec.type), sums = 2 * static_cast<double>(k + 4) * std::ldexp(1, -24);
+    std::vector<double> reference, bound;
+    for (std::int64_t row = 0; row < m; ++row)
+      for (std::int64_t column = 0; column < n; ++column) {
+        double sum = 0, size = 0;
+        for (std::int64_t i = 0; i < k; ++i) {
+          const double stored = at("w", column * k + i), weight = packed ? weight_of(stored, i) : stored,
+                       x = at("a", row * k + i) * weight *
+                           at("s", column * (k / spec.group) + i / spec.group);
+          sum += x, size += std::abs(x);
+        }
+        reference.push_back(sum);
+        bound.push_back((sums + u) * size + unit_roundoff(spec.out) * std::abs(sum) +
+                        (spec.out == Element::f16 ? std::ldexp(1, -25) : 0));
+      }
     return compare(w->result("c", buffers), reference, bound, n, "(2 (K + 4) 2^-24 + u) sum |a w s| + u |c|");
   };
   return problem;
@@ -63,11 +79,18 @@ Problem weight_only_gemm_problem(const WeightOnlySpec& spec, std::int64_t m, std
 std::unique_ptr<Kernel> weight_only_gemm_kernel() {
   constexpr std::int64_t most = 1 << 24;
   return kernel_of<Asked>(
-      {"C[M,N] = A[M,K] x W[N,K]^T, weights of 8 bits with a scale for each group of k, products of 16 bits",
+      {"C[M,N] = A[M,K] x W[N,K]^T, weights of 8 or 4 bits with a scale for each group of k, products of 16 "
+       "bits",
        {"weight_only_gemm",
         {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A"},
-         {"weights", Read::element(&Asked::weights, "i8, fp8"), "i8", "element type of W"},
+         {"weights",
+          Read::parsed(&Asked::weights, "i4, i8, fp8",
+                       [](const Asked& asked, const std::string& text) {
+                         return text == "i4" ? Element::i32
+                                             : codegen::parse_element(text, Target::named(asked.arch));
+                       }),
+          "i8", "element type of W; i4: 8 in a word of i32, the first one in its lowest bits"},
          {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
          {"group", Read::number(&Asked::group, 1, 1024), "64", "k that share a scale: 32, 64, 128"},
          {"tile-m", tile(&Asked::tile_m), "auto", "rows of C that a workgroup works on", "0",

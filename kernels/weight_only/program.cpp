@@ -1,6 +1,6 @@
-// The GEMM with 8-bit weights: what it computes, and how its data moves.
+// The GEMM with weights of 8 or 4 bits: what it computes, and how its data moves.
 #include "../lds_swizzle.h"
-#include "../program_names.h"
+#include "packed.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/weight_only/spec.h>
@@ -22,10 +22,11 @@ void check(const WeightOnlySpec& s, const Target& target) {
   };
   if (s.type != Element::f16 && s.type != Element::bf16)
     refuse("type", codegen::to_string(s.type), "f16 or bf16");
-  if (s.weights != Element::i8 && (!target.has_fp8() || s.weights != codegen::fp8(target)))
+  if (s.weights != Element::i8 && s.weights != Element::i32 &&
+      (!target.has_fp8() || s.weights != codegen::fp8(target)))
     refuse("weights", codegen::to_string(s.weights),
-           target.has_fp8() ? "i8, or " + codegen::to_string(codegen::fp8(target)) + " on " + s.arch
-                            : "i8: " + s.arch + " has no float of 8 bits");
+           target.has_fp8() ? "i4, i8, or " + codegen::to_string(codegen::fp8(target)) + " on " + s.arch
+                            : "i4 or i8: " + s.arch + " has no float of 8 bits");
   if (s.out != Element::bf16 && s.out != Element::f16 && s.out != Element::f32)
     refuse("out", codegen::to_string(s.out), "bf16, f16 or f32");
   if (s.group != 32 && s.group != 64 && s.group != 128)
@@ -44,11 +45,14 @@ Program weight_only_gemm_program(const WeightOnlySpec& s) {
   const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 21, .multiple = 4}),
             K = k.size("k", {.most = 1 << 20, .multiple = s.group});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.type, {M, K}),
-               W = k.input("w", s.weights, {N, K}),
+               W = s.weights == Element::i32 ? packed_weights(k, "w", {N}, K)
+                                             : k.input("w", s.weights, {N, K}),
                S = k.input("s", Element::f32, {N, floor_div(K, Sym(s.group))});
   k.computes(C, [&](const auto& c) {
     return k.sum(K, [&](Sym i) {
-      return k(A, {c[0], i}) * (k(W, {c[1], i}) * k(S, {c[1], floor_div(i, Sym(s.group))}));
+      const Expr stored = k(W, {c[1], i}),
+                 weight = s.weights == Element::i32 ? packed_weight(k, stored, i) : stored;
+      return k(A, {c[0], i}) * (weight * k(S, {c[1], floor_div(i, Sym(s.group))}));
     });
   });
 
@@ -60,11 +64,16 @@ Program weight_only_gemm_program(const WeightOnlySpec& s) {
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
   k.loop(K, s.group, {.distance = 2, .ring = 2}, [&](Sym t) {
     k.copy(k.tile(A, {s.tile_m, s.group}, {bm, t}), a, by_rows_a, 8);
-    const Fragment bytes = k.load(k.tile(W, {s.tile_n, s.group}, {bn, t}), by_rows_w, 8),
-                   scales = k.load(k.tile(S, {s.tile_n, 1}, {bn, t}), without_axis(by_rows_w, 1), 1);
-    k.store(k.map(
-                {bytes, scales}, [](const auto& v) { return v[0] * v[1]; }, s.type),
-            k.whole(w), 8);
+    const codegen::View stored = k.tile(W, {s.tile_n, s.group}, {bn, t}),
+                        of = k.tile(S, {s.tile_n, 1}, {bn, t});
+    if (s.weights == Element::i32) {
+      unpack(k, stored, of, w, by_rows_w);
+    } else {
+      const Fragment bytes = k.load(stored, by_rows_w, 8), scales = k.load(of, without_axis(by_rows_w, 1), 1);
+      k.store(k.map(
+                  {bytes, scales}, [](const auto& v) { return v[0] * v[1]; }, s.type),
+              k.whole(w), 8);
+    }
     k.mma(acc, k.read(a, mma.a(), 8), k.read(w, mma.b(), 8), mma);
   });
   k.store(acc, k.tile(C, {s.tile_m, s.tile_n}, {bm, bn}), 4);

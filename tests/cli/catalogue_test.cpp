@@ -150,6 +150,19 @@ const std::vector<Row> table = {
     {"concat", "--dtype f32 --vector 1", {"--rows 1 --a 1 --b 1", "--rows 3 --a 67 --b 260"}},
     {"causal_conv1d", "", {"--b 1 --t 1 --d 8", "--b 2 --t 35 --d 520"}},
     {"causal_conv1d", "--dtype f32 --width 2 --bias no --silu no --vector 1", {"--b 1 --t 2 --d 67"}},
+    {"causal_conv1d_update", "", {"--b 1 --d 8", "--b 11 --d 1032"}},
+    {"causal_conv1d_update", "--width 2 --rows 4 --dtype f16", {"--b 5 --d 520"}},
+    {"causal_conv1d_update",
+     "--dtype f32 --width 3 --bias no --silu no --vector 1 --rows 32",
+     {"--b 33 --d 67"}},
+    {"gated_delta_step", "", {"--batch 1 --heads 2", "--batch 3 --heads 6"}},
+    {"gated_delta_step",
+     "--key 64 --value 256 --columns 256 --group 3 --dtype f16 --state f16 --decay no",
+     {"--batch 2 --heads 6"}},
+    {"gated_delta_step",
+     "--key 256 --value 32 --columns 32 --group 1 --dtype f32 --normalise no --threads 64",
+     {"--batch 2 --heads 1"}},
+    {"gated_delta_step", "--state bf16 --columns 128 --threads 128", {"--batch 2 --heads 4"}},
     {"conv2d", "--c 8", {"--n 1 --h 1 --w 1 --k 4"}},
     {"conv2d", "--c 40", {"--n 3 --h 9 --w 7 --k 68"}},
     {"conv2d",
@@ -163,6 +176,10 @@ const std::vector<Row> table = {
      "--dilation-d 2 --pad-d 2 --tile 128x64 --dtype f16 --out f32",
      {"--n 1 --d 4 --h 5 --w 9 --k 4"}},
     {"conv2d", "--tile 32x32 --c 8", {"--n 1 --h 5 --w 9 --k 4"}},
+    {"conv2d", "--dtype fp8 --c 16", {"--n 1 --h 1 --w 1 --k 4", "--n 3 --h 9 --w 7 --k 68"}},
+    {"conv2d", "--arch gfx950 --dtype fp8 --c 128 --tile 128x64", {"--n 2 --h 9 --w 7 --k 68"}},
+    {"conv2d", "--arch gfx950 --dtype fp8 --c 80 --stride 2 --pad 2", {"--n 2 --h 9 --w 7 --k 12"}},
+    {"conv3d", "--dtype fp8 --c 48 --tile 32x32", {"--n 2 --d 5 --h 3 --w 4 --k 36"}},
     {"scatter_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
     {"scatter_rows",
      "--dtype f32 --vector 1 --threads 64",
@@ -263,6 +280,25 @@ const std::vector<Row> table = {
      "--dtype fp8",
      {"--tokens 1 --k 16 --inter 16 --experts 1", "--tokens 33 --k 112 --inter 80 --experts 3"}},
     {"moe_stage1", "--dtype fp8 --scales block", {"--tokens 33 --k 256 --inter 144 --experts 3"}},
+    {"moe_stage1", "--arch gfx950 --dtype fp4", {"--tokens 33 --k 256 --inter 144 --experts 3"}},
+    {"moe_stage1", "--arch gfx950 --dtype fp4 --tile-m 32", {"--tokens 5 --k 512 --inter 8 --experts 1"}},
+    {"moe_stage2", "--arch gfx950 --dtype fp4", {"--tokens 33 --k 136 --inter 256 --experts 3"}},
+    {"moe_stage2",
+     "--arch gfx950 --dtype fp4 --tile-m 32 --out bf16",
+     {"--tokens 5 --k 8 --inter 512 --experts 2"}},
+    {"grouped_gemm", "--arch gfx950 --dtype fp4", {"--m 300 --n 260 --k 256", "--m 7 --n 4 --k 768"}},
+    {"grouped_gemm",
+     "--arch gfx950 --dtype fp4 --waves 2x4 --tile-m 256 --direct-to-lds yes --out f32",
+     {"--m 500 --n 260 --k 512"}},
+    {"moe_stage1",
+     "--group 64",
+     {"--tokens 33 --k 192 --inter 72 --experts 3", "--tokens 1 --k 64 --inter 8 --experts 1"}},
+    {"moe_stage1", "--group 32 --dtype f16 --tile-m 32", {"--tokens 33 --k 160 --inter 136 --experts 3"}},
+    {"moe_stage1", "--group 128", {"--tokens 9 --k 256 --inter 72 --experts 2"}},
+    {"moe_stage2", "--group 128", {"--tokens 33 --k 72 --inter 256 --experts 3"}},
+    {"moe_stage2",
+     "--group 32 --dtype f16 --out f16 --arch gfx950",
+     {"--tokens 9 --k 136 --inter 96 --experts 2"}},
     {"moe_stage1", "--dtype i8 --tile-m 32", {"--tokens 33 --k 144 --inter 80 --experts 3"}},
     {"moe_stage2",
      "--dtype fp8",
@@ -528,6 +564,23 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "no"}), Contains("8 bits need them"));
   CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "block", "--k", "144"}),
              Contains("multiple of 128"));
+  CHECK_THAT(said({"moe_stage1", "--group", "48"}), Contains("--group 48"));
+  CHECK_THAT(said({"moe_stage2", "--group", "64", "--dtype", "fp8"}), Contains("0 with --dtype"));
+  CHECK_THAT(said({"moe_stage1", "--group", "64", "--k", "96"}), Contains("64"));
+  CHECK_THAT(said({"moe_stage1", "--dtype", "fp4"}), Contains("--dtype fp4 on gfx942"));
+  CHECK_THAT(said({"moe_stage2", "--arch", "gfx950", "--dtype", "fp4", "--scales", "row"}),
+             Contains("fp4 with mx") || Contains("e2m1 with --scales row"));
+  CHECK_THAT(said({"moe_stage1", "--scales", "mx"}), Contains("--scales mx with --dtype bf16"));
+  CHECK_THAT(said({"moe_stage1", "--arch", "gfx950", "--dtype", "fp4", "--k", "128"}), Contains("256"));
+  CHECK_THAT(said({"moe_stage1", "--arch", "gfx950", "--dtype", "fp4", "--tile-m", "16"}),
+             Contains("a multiple of 32"));
+  CHECK_THAT(said({"conv2d", "--dtype", "fp8", "--c", "24"}), Contains("a multiple of 16"));
+  CHECK_THAT(said({"gated_delta_step", "--heads", "3"}), Contains("no multiple of --group 2"));
+  CHECK_THAT(said({"gated_delta_step", "--key", "48"}), Contains("32, 64, 128 or 256"));
+  CHECK_THAT(said({"gated_delta_step", "--columns", "256"}), Contains("at most the values"));
+  CHECK_THAT(said({"gated_delta_step", "--threads", "64", "--columns", "128"}),
+             Contains("at most 128 elements of the state"));
+  CHECK_THAT(said({"causal_conv1d_update", "--d", "12"}), Contains("8"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "f32"}), Contains("--dtype f32"));
   CHECK_THAT(said({"grouped_gemm", "--tile-m", "48"}), Contains("--tile-m 48"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "fp8", "--scales", "block", "--k", "200"}),

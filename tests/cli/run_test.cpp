@@ -1155,6 +1155,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"conv2d", "convolution"},
                                                    {"conv3d", "convolution"},
                                                    {"causal_conv1d", "convolution"},
+                                                   {"causal_conv1d_update", "convolution"},
+                                                   {"gated_delta_step", "recurrent"},
                                                    {"all_reduce", "communication"},
                                                    {"all_reduce_rmsnorm", "communication"},
                                                    {"reduce_scatter", "communication"},

@@ -59,7 +59,8 @@ def rows():
     add("gemm", "--tile 64x64x64 --pad-a 8 --pad-b 16 --pad-d 4", odd)
     for group in (32, 128):
         add("weight_only_gemm", f"--group {group} --tile-m 64 --tile-n 64", "--m 70 --n 80 --k 256")
-    add("weight_only_gemm", "--weights fp8", "--m 70 --n 80 --k 256")
+    for weights in ("fp8", "i4"):
+        add("weight_only_gemm", f"--weights {weights}", "--m 70 --n 80 --k 256")
     for form in ("--causal 1 --group 4", "--head-dim 64 --causal 1"):
         add("flash_attention", form, "--heads 4 --queries 150 --keys 150")
     add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
@@ -83,13 +84,16 @@ def rows():
     add("moe_stage1", types=both)
     add("moe_stage2", types=both)
     for kernel in ("moe_stage1", "moe_stage2"):
+        add(kernel, "--group 64", "--tokens 33 --k 256 --inter 192", types=both)
         for form in ("--dtype fp8", "--dtype fp8 --scales block", "--dtype i8"):
             add(kernel, form, "--tokens 33 --k 256 --inter 256", types=(None,))
+        add(kernel, "--dtype fp4", "--tokens 33 --k 256 --inter 256", types=(None,), archs=("gfx950",))
     groups, fast = "--m 8192 --n 4096 --k 4096 --groups 8", {"gfx942": "--tile-m 128 --tile-n 128", "gfx950": "--tile-m 256 --tile-n 256 --waves 2x4 --direct-to-lds yes"}
     for arch, form in fast.items():
         add("grouped_gemm", form, "--m 300 --n 72 --k 200", groups, types=both, archs=(arch,))
         for narrow in ("fp8", "i8"):
             add("grouped_gemm", form, "--m 300 --n 260 --k 256", groups, types=(narrow,), archs=(arch,))
+    add("grouped_gemm", "--tile-m 128 --waves 2x4 --direct-to-lds yes", "--m 300 --n 260 --k 256", groups, types=("fp4",), archs=("gfx950",))
     add("grouped_gemm", "--scales block", "--m 300 --n 260 --k 256", groups, types=("fp8",))
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
@@ -173,8 +177,13 @@ def rows():
     add("pad", "", "--n 2 --h 7 --w 5", "--n 64 --h 112 --w 112 --ho 114 --wo 114 --c 64", lambda s: 64 * 64 * (112 * 112 + 114 * 114) * s, types=all_types)
     add("concat", "", "--rows 9 --a 24 --b 40", "--rows 16384 --a 4096 --b 4096 --columns 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
     add("causal_conv1d", "", "--t 37 --d 520", "--b 8 --t 4096 --d 4096", lambda s: 8 * 4096 * 4096 * 2 * s, types=all_types)
+    add("causal_conv1d_update", "", "--b 5 --d 520", "--b 1024 --d 8192", lambda s: 1024 * 8192 * 8 * s, types=all_types)
+    state = lambda size: lambda s: 64 * 32 * (128 * 128 * 2 * size + 256 * s) + 64 * 16 * 256 * s
+    add("gated_delta_step", "", "--batch 3 --heads 4", "--batch 64 --heads 32", state(4), types=all_types)
+    add("gated_delta_step", "--state bf16", "--batch 3 --heads 4", "--batch 64 --heads 32", state(2))
     for side, c, tile in ((56, 64, "64x64"), (28, 256, "128x128")):
         add("conv2d", f"--c {c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=both)
+        add("conv2d", f"--c {2 * c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=("fp8",))
     add("conv3d", "--c 64", "--n 3 --d 4 --h 5 --w 7 --k 36", "--n 1 --d 16 --h 28 --w 28 --o 16 --p 28 --q 28 --pixels 12544 --k 64", types=both)
     add("scatter_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 32768 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
     add("scatter_add", "--n 8192", "--tokens 9 --rows 11", "", None, types=all_types)

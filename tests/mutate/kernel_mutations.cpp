@@ -11,6 +11,8 @@
 #include "../../kernels/attention/paged.h"
 #include "../../kernels/attention/prefill.h"
 #include "../../kernels/convolution/convolution.h"
+#include "../../kernels/moe/grouped.h"
+#include "../../kernels/recurrent/gated_delta_step.h"
 #include "judge.h"
 #include "sampling.h"
 
@@ -194,6 +196,16 @@ std::vector<Subject> subjects() {
   out.push_back({"moe_stage2 of fp8 blocks",
                  kernels::moe_stage2_program(moe),
                  {{5, 40, 256, 3, 64}, {3, 136, 128, 2, 96}}});
+  moe.arch = "gfx950", moe.type = Element::e2m1, moe.scales = kernels::Scales::mx, moe.waves_m = 1;
+  out.push_back(
+      {"moe_stage1 of mxfp4", kernels::moe_stage1_program(moe), {{5, 256, 40, 3, 33}, {3, 512, 8, 2, 70}}});
+  out.push_back(
+      {"moe_stage2 of mxfp4", kernels::moe_stage2_program(moe), {{5, 40, 256, 3, 64}, {3, 8, 512, 2, 96}}});
+  kernels::GroupedGemm grouped;
+  out.push_back({"grouped_gemm", kernels::grouped_gemm_program(grouped), {{70, 12, 72, 3}, {130, 68, 8, 2}}});
+  kernels::GatedDeltaStep delta;
+  delta.key = delta.value = delta.columns = 32, delta.threads = 64;
+  out.push_back({"gated_delta_step", kernels::gated_delta_step_program(delta), {{2, 4}, {1, 6}}});
   kernels::BlockScaleSpec scaled;
   scaled.tile_m = 32;
   scaled.waves_m = 1;

@@ -23,7 +23,12 @@
 ///
 ///     Y[p,i] = silu(g(0)) g(1),   g(j) = sum_k sx[ids[p],b] sw[e,j,i,b] X[ids[p],k] W[e,j,i,k]
 ///
-/// with b = 0, or i / 128 and b = k / 128. Y is bf16 then; `quantise` makes it 8 bits again.
+/// with b = 0, or i / 128 and b = k / 128. Y is bf16 then; `quantise` makes it 8 bits again. In 4 bits (mxfp4, CDNA4) each 32 k share a scale,
+/// a power of two in e8m0: of sorted positions, SX[P,K/32], as of channels, SW[E,2,I,K/32], both in AITER's order, whole blocks of 32 rows
+/// (gemm/spec.h, `shuffled_scales`).
+///
+/// Weights alone may have 4 bits (W4A16): words of 8, two's complement, W[E,2,I,K/8] and V[E,D,I/8] of i32, with f32 scales for each `group`
+/// of k, SW[E,2,I,K/group] and SV[E,D,I/group]; a weight times its scale is rounded to `type`.
 ///
 /// Source of the sorted order: AITER, `moe_sorting`; the layout of the weights is that of its `fused_moe`, not shuffled.
 #pragma once
@@ -35,21 +40,22 @@ namespace inlay::kernels {
 
 using codegen::Element;
 
-/// Which elements of 8 bits share a scale: none, a row or a channel, or 128 k of a row and 128 x 128 of the weights.
-enum class Scales : std::uint8_t { none, row, block };
+/// Which elements share a scale: none, a row or a channel, 128 k of a row and 128 x 128 of the weights, or 32 k (mxfp4).
+enum class Scales : std::uint8_t { none, row, block, mx };
 [[nodiscard]] std::string to_string(Scales scales);
 
 struct MoeSpec {
   explicit MoeSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch{codegen::usual_target};
-  Element type = Element::bf16; ///< f16, bf16, i8, or the target's fp8
-  Element out = Element::f32;   ///< of the second product; the first one's is `type`, of 8 bits bf16
-  Scales scales = Scales::none; ///< of 8 bits
+  Element type = Element::bf16; ///< f16, bf16, i8, the target's fp8, or e2m1
+  Element out = Element::f32;   ///< of the second product; the first one's is `type`, of 8 and 4 bits bf16
+  Scales scales = Scales::none; ///< of 8 and 4 bits
+  int group = 0; ///< k that share a scale of weights of 4 bits: 32, 64 or 128, which a tile has; 0: weights are of `type`
   int tile_m = 64, tile_n = 64, tile_k = 64; ///< tile_m: sorted rows of one expert
   int waves_m = 2, waves_n = 2;
   std::source_location where;
-  [[nodiscard]] bool narrow() const { return codegen::bits(type) == 8; }
+  [[nodiscard]] bool narrow() const { return codegen::bits(type) <= 8; }
   [[nodiscard]] Element narrow_out() const { return narrow() ? Element::bf16 : type; }
 };
 

@@ -1,14 +1,15 @@
-/// C[M,N] = A[M,K] x (W[N,K] with scales)^T: weights of 8 bits, activations and products of 16.
+/// C[M,N] = A[M,K] x (W[N,K] with scales)^T: weights of 8 or 4 bits, activations and products of 16.
 ///
 ///     C[m,n] = sum_k A[m,k] W[n,k] S[n,k/group]
 ///
-/// A[M,K] is bf16 or f16, W[N,K] is i8 or the target's e4m3 (FNUZ on CDNA3, OCP on CDNA4), S[N,K/group] f32, C bf16, f16 or
+/// A[M,K] is bf16 or f16, W[N,K] is i8, the target's e4m3 (FNUZ on CDNA3, OCP on CDNA4), or i32, words
+/// [N,K/8] of 8 weights of 4 bits, two's complement, the first one in the lowest bits; S[N,K/group] f32, C bf16, f16 or
 /// f32, all row-major. M, N and K are arguments of the launch; `group` divides K, 4 divides N.
 ///
 ///     WeightOnlySpec spec;                               // bf16, i8, groups of 64
 ///     Artifact kernel = build(weight_only_gemm_program(spec));
 ///
-/// A tile of W is loaded as it is, half the bytes of 16-bit weights, multiplied by its scales in registers, rounded to A's type
+/// A tile of W is loaded as it is, a half or a quarter of the bytes of 16-bit weights, multiplied by its scales in registers, rounded to A's type
 /// and written to LDS, a trip ahead of the products. The sum of a group needs no accumulator of its own.
 ///
 /// Source of the scheme: weight-only quantisation by groups, "GPTQ" (Frantar et al., 2023), section 4.
@@ -35,7 +36,7 @@ struct WeightOnlySpec {
 /// Errors: std::invalid_argument naming the field that is not supported.
 [[nodiscard]] codegen::Program weight_only_gemm_program(const WeightOnlySpec& spec);
 
-/// Seeded data. The reference is the specification, evaluated in double; the bound for each element is
+/// Seeded data. The reference is plain loops in double; the bound for each element is
 /// (2 (K + 4) 2^-24 + u of A's type) sum |a w s| + u |c|: each scaled weight is rounded once.
 [[nodiscard]] Problem weight_only_gemm_problem(const WeightOnlySpec& spec, std::int64_t m, std::int64_t n,
                                                std::int64_t k, std::uint64_t seed);

@@ -1,0 +1,27 @@
+/// Taps of a depthwise convolution over time. Private.
+#pragma once
+
+#include "../page.h"
+
+namespace inlay::kernels {
+
+/// [D,width] in memory, looked at as [width,D].
+[[nodiscard]] inline SymLayout by_taps(int width, Sym channels) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t at = b.open();
+  b.leaf(BasicMode<Sym>{Sym(width), BasicStride<Sym>(Sym(1))});
+  b.leaf(BasicMode<Sym>{channels, BasicStride<Sym>(Sym(width))});
+  b.close(at, 2);
+  return SymLayout(std::move(b).finish());
+}
+
+[[nodiscard]] inline Expr silu(Expr x) { return x / (exp(x * -1.0) + 1.0); }
+
+/// What a sum of taps is to be: x / (1 + e^-x) of it, whose slope is at most 1.1, or itself.
+inline void judge_taps(Judged& y, bool silu, Element type, double sum, double size) {
+  const double value = silu ? sum / (1 + std::exp(-sum)) : sum;
+  y.value.push_back(value);
+  y.bound.push_back((silu ? 2 : 1) * 8 * u32 * size + 8 * u32 * std::abs(value) + rounding(type, value));
+}
+
+} // namespace inlay::kernels

@@ -1,0 +1,222 @@
+// A token of the gated delta rule: linear attention whose state forgets, and corrects what it holds of a key.
+#include "gated_delta_step.h"
+
+#include "../page.h"
+
+#include <inlay/algebra/parse.h>
+
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+using Asked = GatedDeltaStep;
+
+constexpr double epsilon = 1e-6; ///< beside the squares of a query or a key
+
+void check(const Asked& s) {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw std::invalid_argument(fmt::format("gated_delta_step: {}\n  hint   {}", what, hint));
+  };
+  const auto one_of = [](int n, std::initializer_list<int> all) {
+    return std::find(all.begin(), all.end(), n) != all.end();
+  };
+  if (!one_of(s.key, {32, 64, 128, 256})) refuse(fmt::format("--key {}", s.key), "32, 64, 128 or 256");
+  if (!one_of(s.value, {32, 64, 128, 256})) refuse(fmt::format("--value {}", s.value), "32, 64, 128 or 256");
+  if (!one_of(s.threads, {64, 128, 256})) refuse(fmt::format("--threads {}", s.threads), "64, 128 or 256");
+  if (!one_of(s.columns, {32, 64, 128, 256}) || s.columns > s.value)
+    refuse(fmt::format("--columns {} with --value {}", s.columns, s.value),
+           "32, 64, 128 or 256, at most the values");
+  if (s.lanes() < 1 || s.lanes() > 64 || 64 / s.lanes() > s.key)
+    refuse(fmt::format("--columns {} with --threads {}", s.columns, s.threads),
+           "a vector of 16 bytes for each wave, and no more lanes than a column has keys");
+  if (s.key * s.columns > 128 * s.threads)
+    refuse(fmt::format("--key {} with --columns {} and --threads {}", s.key, s.columns, s.threads),
+           "more threads, or fewer columns: a work-item holds at most 128 elements of the state");
+}
+
+} // namespace
+
+// [gated_delta_step]
+Program gated_delta_step_program(const GatedDeltaStep& s) {
+  check(s);
+  const int D = s.key, E = s.value, wide = s.columns, v = s.vector(), across = s.lanes(), down = 64 / across,
+            moved = std::min(v, 128 / codegen::bits(s.type)); // elements of V and O at a time
+  const double scale = 1 / std::sqrt(D);
+  Program k("gated_delta_step", Target::named(s.arch), s.threads);
+  const Sym B = k.size("batch", {.most = 65535}), H = k.size("heads", {.most = 1 << 10, .multiple = s.group}),
+            group(s.group), HK = floor_div(H, group);
+  const Tensor O = k.output("o", s.type, {B, H, E}), S = k.inout("state", s.state, {B, H, D, E}),
+               Q = k.input("q", s.type, {B, HK, D, 1}), K = k.input("k", s.type, {B, HK, D, 1}),
+               V = k.input("v", s.type, {B, H, 1, E}), beta = k.input("beta", Element::f32, {B, H, 1, 1}),
+               G = s.decay ? k.input("g", Element::f32, {B, H, 1, 1}) : Tensor{};
+  const auto unit = [&](const Tensor& of, Sym b, Sym h, Sym d) {
+    const Expr x = k(of, {b, h, d, 0});
+    if (!s.normalise) return x;
+    return x * rsqrt(k.sum(D, [&](Sym i) { return k(of, {b, h, i, 0}) * k(of, {b, h, i, 0}); }) + epsilon);
+  };
+  const auto after = [&](Sym b, Sym h, Sym d, Sym e) { // the state
+    const auto before = [&](Sym i) {
+      const Expr x = k(S, {b, h, i, e});
+      return s.decay ? x * exp(k(G, {b, h, 0, 0})) : x;
+    };
+    const auto key = [&](Sym i) { return unit(K, b, floor_div(h, group), i); };
+    const Expr held = k.sum(D, [&](Sym i) { return before(i) * key(i); });
+    return before(d) + key(d) * ((k(V, {b, h, 0, e}) - held) * k(beta, {b, h, 0, 0}));
+  };
+  k.computes(S, [&](const auto& c) { return after(c[0], c[1], c[2], c[3]); });
+  k.computes(O, [&](const auto& c) {
+    return k.sum(D, [&](Sym d) {
+      return after(c[0], c[1], d, c[2]) * unit(Q, c[0], floor_div(c[1], group), d);
+    }) * scale;
+  });
+
+  const Sym part = k.workgroups(0, Sym(E), wide), h = k.workgroups(1, H, 1), b = k.workgroups(2, B, 1),
+            hk = floor_div(h, group);
+  const Layout tv = parse_layout(fmt::format("(({0},{1},{2}),({3},{4})):(({3}@1,1@0,{5}@1),(1@1,{1}@0))",
+                                             across, down, s.threads / 64, v, D / down, across * v)),
+               of_keys = codegen::without_axis(tv, 1), of_values = codegen::without_axis(tv, 0),
+               of_head = codegen::without_axis(of_values, 1);
+  const auto vector = [&](const Tensor& of) {
+    const Fragment x = k.load(k.tile(of, {1, 1, D, 1}, {b, hk, 0, 0}).keep({2, 3}), of_keys, 1);
+    if (!s.normalise) return x;
+    const Fragment squares = k.fold(Monoid::sum, k.map({x}, [](const Exprs& a) { return a[0] * a[0]; }), 0);
+    return k.map({x, squares}, [](const Exprs& a) { return a[0] * rsqrt(a[1] + epsilon); });
+  };
+  const auto number = [&](const Tensor& of) {
+    return k.load(k.tile(of, {1, 1, 1, 1}, {b, h, 0, 0}).keep({2, 3}), of_head, 1);
+  };
+  const auto products = [&](const Fragment& x, const Fragment& y) {
+    return k.fold(Monoid::sum, k.map({x, y}, [](const Exprs& a) { return a[0] * a[1]; }), 0);
+  };
+  const codegen::View tile = k.tile(S, {1, 1, D, wide}, {b, h, 0, part}).keep({2, 3});
+  const Fragment held = k.load(tile, tv, v), key = vector(K), query = vector(Q),
+                 value = k.load(k.tile(V, {1, 1, 1, wide}, {b, h, 0, part}).keep({2, 3}), of_values, moved),
+                 before = s.decay ? k.map({held, number(G)}, [](const Exprs&a) { return a[0] * exp(a[1]); })
+                                  : k.map({held}, [](const Exprs&a) { return a[0]; }),
+                 delta = k.map({value, products(before, key), number(beta)},
+                               [](const Exprs&a) { return (a[0] - a[1]) * a[2]; }),
+                 now = k.map({before, key, delta}, [](const Exprs&a) { return a[0] + a[1] * a[2]; });
+  k.store(k.map({products(now, query)}, [&](const Exprs& a) { return a[0] * scale; }),
+          k.tile(O, {1, 1, wide}, {b, h, part}).keep({1, 2}), moved);
+  k.store(now, tile, v);
+  return k;
+}
+// [gated_delta_step end]
+
+namespace {
+
+void data(const Asked& s, Workload& w, std::uint64_t seed) {
+  random_inputs(w, seed);
+  w.random("beta", seed + 20, 1, true);
+  if (!s.normalise) w.random("k", seed + 21, 0.2), w.random("q", seed + 22, 0.2);
+  if (!s.decay) return;
+  std::vector<double> g = w.values("g"); // of [-1, 1): forgets up to 0.9 of the state, or nothing
+  for (double& x : g) x = std::min(0.0, 2 * x);
+  w.set("g", g);
+}
+
+// S' = e^g S + k beta (v - (e^g S)^T k)^T and o = S'^T q / sqrt(D), column by column.
+std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+  const auto at = [&](const char* of, std::int64_t n) { return w.values(of)[static_cast<std::size_t>(n)]; };
+  const std::int64_t D = s.key, E = s.value;
+  const double sums = (static_cast<double>(D) + 16) * u32;
+  Judged o{"o",
+           std::vector<double>(w.values("v").size()),
+           {},
+           "2 (D + 16) 2^-24 sum |s' q| + sum |q| error of s' + u |o|"},
+      state{"state",
+            std::vector<double>(w.values("state").size()),
+            {},
+            "2 (D + 16) 2^-24 (|e^g s| + |k| beta (|v| + sum |e^g s k|)) + u |s'|"};
+  o.bound = o.value, state.bound = state.value;
+  for (std::int64_t row = 0; row < s.batch * s.heads; ++row) {
+    const std::int64_t of_key = row / s.group * D; // heads of a group follow one another
+    const auto unit = [&](const char* of) {
+      std::vector<double> x;
+      double squares = 0;
+      for (std::int64_t d = 0; d < D; ++d) x.push_back(at(of, of_key + d)), squares += x.back() * x.back();
+      for (double& e : x) e *= s.normalise ? 1 / std::sqrt(squares + epsilon) : 1;
+      return x;
+    };
+    const std::vector<double> key = unit("k"), query = unit("q");
+    const double keep = s.decay ? std::exp(at("g", row)) : 1, beta = at("beta", row);
+    for (std::int64_t e = 0; e < E; ++e) {
+      const double value = at("v", row * E + e);
+      double held = 0, size = std::abs(value), out = 0, within = 0;
+      for (std::int64_t d = 0; d < D; ++d) {
+        const double one = keep * at("state", (row * D + d) * E + e) * key[static_cast<std::size_t>(d)];
+        held += one, size += std::abs(one);
+      }
+      for (std::int64_t d = 0; d < D; ++d) {
+        const auto n = static_cast<std::size_t>((row * D + d) * E + e), i = static_cast<std::size_t>(d);
+        const double before = keep * w.values("state")[n], now = before + key[i] * beta * (value - held),
+                     error = 2 * sums * (std::abs(before) + std::abs(key[i]) * beta * size);
+        state.value[n] = now, state.bound[n] = error + rounding(s.state, now);
+        out += now * query[i], within += std::abs(query[i]) * (error + 2 * sums * std::abs(now));
+      }
+      const auto n = static_cast<std::size_t>(row * E + e);
+      o.value[n] = out / std::sqrt(D), o.bound[n] = within / std::sqrt(D) + rounding(s.type, o.value[n]);
+    }
+  }
+  return {o, state};
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> gated_delta_step_kernel() {
+  using Read = Reads<Asked>;
+  return page_of(Page<Asked>{
+      .summary = "S = e^g S + k beta (v - (e^g S)^T k)^T and o = S^T q / sqrt(D): a token of the gated delta "
+                 "rule (Qwen3-Next), the state in place",
+      .options =
+          {"gated_delta_step",
+           {arch_option<Asked>(),
+            {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of Q, K, V and O"},
+            {"state", Read::element(&Asked::state, "f16, bf16, f32"), "f32", "element type of the state"},
+            {"batch", Read::number(&Asked::batch, 1, 65535), "3", "sequences, each with a state"},
+            {"heads", Read::number(&Asked::heads, 1, 1 << 10), "4", "heads of V, a multiple of the group"},
+            {"group", Read::number(&Asked::group, 1, 64), "2", "heads of V that share one of Q and K"},
+            {"key", Read::number(&Asked::key, 1, 1024), "128", "elements of a key: 32, 64, 128 or 256"},
+            {"value", Read::number(&Asked::value, 1, 1024), "128", "elements of a value: 32, 64, 128 or 256"},
+            {"decay", Read::yes(&Asked::decay), "yes",
+             "the state is multiplied by e^g first; g is at most 0"},
+            {"normalise", Read::yes(&Asked::normalise), "yes", "q and k are divided by their length"},
+            {"columns", Read::number(&Asked::columns, 1, 1024), "auto", "values of a workgroup", "64"},
+            {"threads", Read::number(&Asked::threads, 64, 256), "auto", "work-items of a workgroup", "256"}}},
+      .program = gated_delta_step_program,
+      .sizes =
+          [](const Asked& s) {
+            if (s.heads % s.group != 0)
+              throw std::invalid_argument(
+                  fmt::format("gated_delta_step: --heads {} is no multiple of --group {}", s.heads, s.group));
+            return std::vector{s.batch, s.heads};
+          },
+      .size_names = {"batch", "heads"},
+      .data = data,
+      .reference = reference,
+      .text =
+          [](const Asked& s) {
+            return fmt::format(
+                "O[{0},{1},{3}] and the states [{0},{1},{2},{3}] after a token, {4}, state {5}", s.batch,
+                s.heads, s.key, s.value, to_string(s.type), to_string(s.state));
+          },
+      .candidates =
+          [](const Asked&, const Flags& fixed) {
+            std::vector<Flags> all;
+            for (const int columns : {32, 64, 128})
+              for (const int threads : {64, 128, 256})
+                add_candidate(
+                    all, {{"columns", std::to_string(columns)}, {"threads", std::to_string(threads)}}, fixed);
+            return all;
+          },
+      .bound =
+          [](const Asked& s) {
+            const double moved = 2.0 * s.key * s.columns * codegen::bits(s.state) / 8;
+            return rounds(s.arch, s.batch * s.heads * up(s.value, s.columns),
+                          resident_by_waves(s.threads) / 2) *
+                   (3000 + resident_by_waves(s.threads) / 2 * moved / 6.6);
+          }});
+}
+
+} // namespace inlay::kernels

@@ -46,6 +46,7 @@ struct Columns {
         {"m", {"m"}},
         {"n", {"n"}},
         {"k", {"k"}},
+        {"batch", {"b", "batch"}},
         {"units", {"cu_num", "cus", "num_cus"}},
         {"us", {"us", "time_us", "us1"}},
         {"tflops", {"tflops"}},
@@ -325,7 +326,8 @@ int audit(Session& session, const AuditOptions& o) {
             fmt::format("M = {}, N = {}, K = {}: a size is a whole number from 1 to 2147483647", *m, *n, *k));
       if (sizes && us && *us > 0) {
         ++timed;
-        const double flops = 2 * *m * *n * *k / *us / 1e6;
+        const double products = std::max(1.0, columns.number(row, "batch").value_or(1));
+        const double flops = 2 * products * *m * *n * *k / *us / 1e6;
         const double units = columns.number(row, "units").value_or(0);
         const std::string gfx = columns.text(row, "gfx");
         const std::string arch = processor_of(gfx, units, usual);
@@ -338,8 +340,8 @@ int audit(Session& session, const AuditOptions& o) {
                                             type.empty() ? "any type" : type));
         if (told && *told > 0 && std::abs(*told - flops) > o.tolerance * std::max(flops, *told) + 0.011)
           add("disagrees with its time",
-              fmt::format("{:.2f} TFLOPS are told, {:.0f}x{:.0f}x{:.0f} in {:.4g} us are {:.2f}", *told, *m,
-                          *n, *k, *us, flops));
+              fmt::format("{:.2f} TFLOPS are told, {}{:.0f}x{:.0f}x{:.0f} in {:.4g} us are {:.2f}", *told,
+                          products > 1 ? fmt::format("{:.0f} x ", products) : "", *m, *n, *k, *us, flops));
       } else if (us && *us <= 0) {
         add("has no time", fmt::format("us is {}", columns.text(row, "us")));
       }
@@ -394,8 +396,9 @@ int audit(Session& session, const AuditOptions& o) {
 void add_audit(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand("audit", "Check a tuning table of another library: rows that cannot be true");
   auto o = std::make_shared<AuditOptions>();
-  c->add_option("TABLE", o->table,
-                "CSV with columns M, N, K, us and, where there are, tflops, kernelName, cu_num, dtype, gfx")
+  c->add_option(
+       "TABLE", o->table,
+       "CSV with columns M, N, K, us and, where there are, B, tflops, kernelName, cu_num, dtype, gfx")
       ->required();
   c->add_option("--code", o->code, "Directory of the code objects that its kernels should be in");
   c->add_option("--arch", o->arch, machine::names(" or ") + ", where the table does not say")

@@ -163,6 +163,13 @@ TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again
   CHECK(findings("torch.bfloat16", "30", {}).size() == 1);
   CHECK(findings("", "13", {}).size() == 1); // 10,572
   CHECK(findings("", "14", {}).empty());     // 9,817
+  // Several products in one launch: 16 of 4096^3 in 1600 us are 1374.4 TFLOPS, and one of them 85.9.
+  CHECK(of(f.write("batched",
+                   "B,M,N,K,us,tflops,cu_num,dtype\n16,4096,4096,4096,1600,1374.39,256,torch.bfloat16\n"))
+            .empty());
+  CHECK(of(f.write("batched",
+                   "B,M,N,K,us,tflops,cu_num,dtype\n16,4096,4096,4096,1600,85.9,256,torch.bfloat16\n"))
+            .size() == 1);
   CHECK_THAT(inlay_command({"audit", f.write("t", "a,b\n1,2\n")}).err, Contains("no column 'm'"));
   CHECK(inlay_command({"audit", f.path / "none"}).exit == 2);
 }

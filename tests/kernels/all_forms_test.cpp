@@ -150,7 +150,9 @@ Flags small(const Listed& one) {
       found->second = std::to_string(most);
   };
   at_most("queries", std::max(64LL, at("tile-q")) + 3);
-  at_most("keys", 2 * std::max(64LL, at("tile-k")) + 16);
+  // Keys in pages are whole tiles of them.
+  const long long keys = std::max(64LL, at("tile-k"));
+  at_most("keys", one.kernel == "varlen_attention" ? 2 * keys : 2 * keys + 16);
   return sizes;
 }
 

@@ -35,8 +35,8 @@ public:
 private:
   MemoryMap& memory_;
   std::uint64_t at_ = 0;
-  std::uint32_t printed_ = 0; ///< bytes of records
-  bool full_ = false;         ///< or was
+  std::uint32_t printed_ = 0;                                ///< bytes of records
+  bool full_ = false;                                        ///< or was
   std::vector<std::pair<std::uint64_t, std::string>> texts_; ///< number, text
 };
 

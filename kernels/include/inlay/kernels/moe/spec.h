@@ -51,7 +51,8 @@ struct MoeSpec {
   Element type = Element::bf16; ///< f16, bf16, i8, the target's fp8, or e2m1
   Element out = Element::f32;   ///< of the second product; the first one's is `type`, of 8 and 4 bits bf16
   Scales scales = Scales::none; ///< of 8 and 4 bits
-  int group = 0; ///< k that share a scale of weights of 4 bits: 32, 64 or 128, which a tile has; 0: weights are of `type`
+  int group =
+      0; ///< k that share a scale of weights of 4 bits: 32, 64 or 128, which a tile has; 0: weights are of `type`
   int tile_m = 64, tile_n = 64, tile_k = 64; ///< tile_m: sorted rows of one expert
   int waves_m = 2, waves_n = 2;
   std::source_location where;

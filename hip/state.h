@@ -15,6 +15,7 @@
 #include <inlay/machine/target.h>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/kernarg.h>
+#include <inlay_hip.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -73,8 +74,8 @@ struct Memory {
   enum class Kind : std::uint8_t { device, host, managed, registered, image } kind = Kind::device;
   unsigned flags = 0;
 };
-/// Of a registration, ours (inlay_hip.h): nobody but launches accesses the memory while one is under way.
-constexpr unsigned launches_only = 0x80000000U;
+/// Of a registration.
+constexpr unsigned launches_only = INLAY_HIP_LAUNCHES_ONLY;
 
 struct Node {
   int type = 5; ///< hipGraphNodeType

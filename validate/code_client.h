@@ -252,15 +252,15 @@ public:
           if (trace->missing.back() != values_.missing()) trace->missing.push_back(values_.missing());
           now.missing = trace->missing.size() - 1;
         }
+        const MachineEvent& e = was->second; // what was stored or added there before
         // Waves are in no order, nor are the lanes of one instruction: what is stored last is not known, and has to be the same.
-        if (const MachineEvent& e = was->second;
-            !fresh && access.adds == FlowAdd::none && e.adds == 0 && (!v || e.value != v) &&
+        if (!fresh && access.adds == FlowAdd::none && e.adds == 0 && (!v || e.value != v) &&
             (e.wave != access.wave || e.instruction == access.instruction))
           problem(access, l,
                   "stores to " + p_.tensor(at.name->tensor).name + " another value than wave " +
                       std::to_string(e.wave) + " lane " + std::to_string(e.lane) + " does at " +
                       hex(flow_.instruction(e.instruction).address) + ", and nothing says which is later");
-        if (const MachineEvent& e = was->second; access.adds != FlowAdd::none) {
+        if (access.adds != FlowAdd::none) {
           now.adds = fresh || e.adds > 0 ? e.adds + 1 : -1;
           if (!fresh && v) now.value = e.value ? std::optional(add(*e.value, *v)) : std::nullopt;
           if (!fresh && !e.value) now.missing = e.missing;

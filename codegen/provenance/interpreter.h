@@ -418,8 +418,8 @@ private:
   // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
   void find_blocks();
   static double constant_or_anything(const Term& t);
-  // A sum in registers of i32 is the number itself: no element, nor all of a sum under way, passes 2^31 - 1.
-  void whole_numbers(const Term& t, const std::function<std::string()>& what);
+  // A sum in registers of i32 is the number itself: no element, nor all of a sum under way, passes 2^31 - 1. `made_by`: by what, for a message.
+  void whole_numbers(const Term& t, const std::function<std::string()>& made_by);
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);

@@ -93,7 +93,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     if (auto sum = lane_sum(map, terms, columns)) {
       sum->columns = columns;
       if (code_.registers[static_cast<std::size_t>(i.def.id)].element == Element::i32 && adds_operands(i.map))
-        whole_numbers(*sum, [&] { return to_string(i.map, name_of_tensor()) + " of " + describe(*sum); });
+        whole_numbers(*sum, [&] { return to_string(i.map, name_of_tensor()); });
       tidy(*sum);
       s.regs[key(i.def)] = {std::move(*sum), false};
       return;
@@ -133,12 +133,12 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   for (Fact& f : out.facts)
     if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
   if (held == Element::i32 && adds_operands(i.map))
-    whole_numbers(out, [&] { return to_string(i.map, name_of_tensor()) + " of " + describe(out); });
+    whole_numbers(out, [&] { return to_string(i.map, name_of_tensor()); });
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
 }
 
-void Interpreter::whole_numbers(const Term& t, const std::function<std::string()>& what) {
+void Interpreter::whole_numbers(const Term& t, const std::function<std::string()>& made_by) {
   const std::string claim = "a sum of whole numbers stays inside of i32";
   double most = most_of(t.expr, {});
   if (t.partial) {
@@ -150,7 +150,7 @@ void Interpreter::whole_numbers(const Term& t, const std::function<std::string()
     most = most == 0 ? 0 : most * elements;
   }
   if (most > INT32_MAX)
-    refute(claim, what(),
+    refute(claim, made_by() + " of " + describe(t),
            (std::isinf(most) ? "nothing says how large it may be"
                              : "it may be " + std::to_string(static_cast<std::int64_t>(most))) +
                "\n  hint   sizes with a smaller `most`, or integer(a) + integer(b), which is modulo 2^32");

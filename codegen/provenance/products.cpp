@@ -384,8 +384,7 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
   sum.origin = origin;
   sum.sets = r.sets;
   // Products of integers are added modulo 2^32, where the specification's sum is one of numbers.
-  if (i.atom->mma->c_element == Element::i32)
-    whole_numbers(sum, [&] { return i.atom->name + " of " + describe(sum); });
+  if (i.atom->mma->c_element == Element::i32) whole_numbers(sum, [&] { return i.atom->name; });
   const bool empty = !acc.partial && acc.expr == x_.constant(0);
   if (!empty) {
     align(sum, acc.columns);

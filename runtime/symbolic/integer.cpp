@@ -97,7 +97,7 @@ std::optional<Term> three_bits(Terms& t, unsigned truth, const std::array<Term, 
 }
 
 /// v_perm_b32: byte k of the result is the one that byte k of the selector names: 0 to 3 of the second source, 4 to 7 of the first, 0 for
-/// 12 and 0xff for more (ISA manual of MI300, section 12.10, V_PERM_B32). Nothing where the selector is no number, or names a sign.
+/// 12 and 0xff for more (CDNA3 ISA manual, V_PERM_B32). Nothing where the selector is no number, or names a sign.
 std::optional<Term> permuted_bytes(Terms& t, const std::array<Term, 3>& a) {
   const auto selector = t.value(a[2]);
   if (!selector) return std::nullopt;

@@ -76,6 +76,17 @@ kernels::Bytes patched(const kernels::Artifact& a, const std::string& text, std:
   return out;
 }
 
+/// The kernel's assembly, changed, with 16 vector registers.
+CodeReport validate_assembly(const kernels::Artifact& a, std::string text, const CodeOptions& options = {}) {
+  for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
+    const std::size_t at = text.find(count) + std::strlen(count);
+    text.replace(at, text.find('\n', at) - at, "16");
+  }
+  const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
+  const auto object = runtime::CodeObject::parse(bytes);
+  return validate_code(object, object.kernel(a.kernel), a.source->code, options);
+}
+
 kernels::GemmSpec small_gemm() {
   kernels::GemmSpec s;
   s.tile_m = 32, s.tile_n = 32, s.tile_k = 64, s.waves_m = 1, s.waves_n = 1;
@@ -811,13 +822,7 @@ TEST_CASE("an element that two waves store holds what both do or is not validate
       at += extra.size() + store.size();
     }
     REQUIRE(found != 0);
-    for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
-      const std::size_t at = text.find(count) + std::strlen(count);
-      text.replace(at, text.find('\n', at) - at, "16");
-    }
-    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
-    const auto object = runtime::CodeObject::parse(bytes);
-    return validate_code(object, object.kernel(a.kernel), a.source->code, {});
+    return validate_assembly(a, std::move(text));
   };
   // The next wave's elements: that wave runs later here, on hardware perhaps before.
   const CodeReport next = with("v[10:13]", "add_u32_e32 v15, 0x400, v4", "0xc0");
@@ -856,15 +861,9 @@ TEST_CASE("code that loads what it has stored itself is not validated") {
   const auto with = [&](const std::string& of, const std::string& other, unsigned runs) {
     std::string text = a.assembly;
     text.replace(text.find(of), of.size(), other);
-    for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
-      const std::size_t at = text.find(count) + std::strlen(count);
-      text.replace(at, text.find('\n', at) - at, "16");
-    }
-    const auto bytes = runtime::isa::assemble_code_object(text, runtime::isa::Arch::gfx942);
-    const auto object = runtime::CodeObject::parse(bytes);
     CodeOptions options;
     options.refuter_runs = runs;
-    return validate_code(object, object.kernel(a.kernel), a.source->code, options);
+    return validate_assembly(a, std::move(text), options);
   };
   const std::string wait = "\ts_waitcnt vmcnt(0)\n";
   // Without numbers the symbols say so alone.

@@ -33,7 +33,6 @@ public:
 
   /// Errors: DeviceError when the range is not what was shared; std::bad_alloc.
   void add(MemoryRange array);
-  [[nodiscard]] bool empty() const { return copies_.empty(); }
   /// Where a launch finds what lies at this address: in a copy, or there.
   [[nodiscard]] std::uint64_t address(std::uint64_t at) const;
   void write_back();

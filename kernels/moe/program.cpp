@@ -23,6 +23,10 @@ void check_group(const MoeSpec& s, const char* kernel) {
     refuse("0 with --dtype " + codegen::to_string(s.type) + "; groups of f16 or bf16");
   if (s.group != 0 && s.group != 32 && s.group != 64 && s.group != 128)
     refuse("32, 64 or 128; 0: weights as wide as X");
+  // Each work-item brings 8 elements of a row.
+  if (const int least = 64 * s.waves_m * s.waves_n * 8 / std::max(s.group, 1);
+      s.group != 0 && s.tile_m < least)
+    refuse(fmt::format("--tile-m {} or more", least));
 }
 void check(const MoeSpec& s, const char* kernel) {
   if (s.type != Element::f16 && s.type != Element::bf16)

@@ -1,4 +1,5 @@
 """The commands as functions: arguments are those of `inlay COMMAND`, answers are its JSON."""
+import functools
 import html
 import json
 import logging
@@ -105,19 +106,19 @@ def run(kernel, /, *, check=None, stress=False, time=False, seed=None, **options
     _, text = call(["run", kernel, *head, "--json", *pairs], allowed=(0, 1))
     told = json.loads(text)
     if told["choice"]:
-        log_choice(kernel, kernel_flags(options), told["choice"]["why"])
+        _log_once(kernel, tuple(kernel_flags(options).items()), told["choice"]["why"])
     return told
 
 
-_logged = set()
+@functools.cache
+def _log_once(kernel, options, why):
+    log_choice(kernel, dict(options), why)
 
 
 def log_choice(kernel, options, why):
-    """Says once what `auto` takes for these options of a kernel."""
+    """Says what `auto` takes for these options of a kernel."""
     words = " ".join(f"--{name} {value}" for name, value in options.items())
-    if (kernel, words) not in _logged:
-        _logged.add((kernel, words))
-        logging.getLogger("inlay").info("%s %s: auto: %s", kernel, words, why)
+    logging.getLogger("inlay").info("%s %s: auto: %s", kernel, words, why)
 
 
 def _arguments(args, directory):

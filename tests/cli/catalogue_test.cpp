@@ -293,7 +293,7 @@ const std::vector<Row> table = {
     {"moe_stage1",
      "--group 64",
      {"--tokens 33 --k 192 --inter 72 --experts 3", "--tokens 1 --k 64 --inter 8 --experts 1"}},
-    {"moe_stage1", "--group 32 --dtype f16 --tile-m 32", {"--tokens 33 --k 160 --inter 136 --experts 3"}},
+    {"moe_stage1", "--group 32 --dtype f16 --tile-m 64", {"--tokens 33 --k 160 --inter 136 --experts 3"}},
     {"moe_stage1", "--group 128", {"--tokens 9 --k 256 --inter 72 --experts 2"}},
     {"moe_stage2", "--group 128", {"--tokens 33 --k 72 --inter 256 --experts 3"}},
     {"moe_stage2",
@@ -358,8 +358,7 @@ TEST_CASE("catalogue: each kernel's results are its reference's, whatever the si
     const Artifact artifact = kernel->build(flags_of(row.options, arch), {});
     for (const std::string& sizes : row.sizes) {
       INFO(sizes);
-      Flags flags = flags_of(sizes, arch);
-      flags.merge(flags_of(row.options, arch));
+      const Flags flags = flags_of(sizes + " " + row.options, arch); // which may name another target
       const Problem problem = kernel->problem(flags, 3);
       const std::vector<Bytes> after = launch(artifact, problem, number % 3 == 0);
       const Check check = problem.check(after);
@@ -565,6 +564,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"moe_stage1", "--dtype", "fp8", "--scales", "block", "--k", "144"}),
              Contains("multiple of 128"));
   CHECK_THAT(said({"moe_stage1", "--group", "48"}), Contains("--group 48"));
+  CHECK_THAT(said({"moe_stage1", "--group", "32", "--tile-m", "32"}),
+             Contains("--group 32") && Contains("--tile-m 64 or more"));
   CHECK_THAT(said({"moe_stage2", "--group", "64", "--dtype", "fp8"}), Contains("0 with --dtype"));
   CHECK_THAT(said({"moe_stage1", "--group", "64", "--k", "96"}), Contains("64"));
   CHECK_THAT(said({"moe_stage1", "--dtype", "fp4"}), Contains("--dtype fp4 on gfx942"));

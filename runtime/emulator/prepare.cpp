@@ -227,6 +227,29 @@ void find_guesses(PreparedProgram& program, std::size_t count) {
   }
 }
 
+/// The first read of a loop that waits for a flag, where LLVM has taken it out of the loop (LoopRotate): it reads what `in_loop`, of the
+/// loop [first, last], reads, and a branch that depends on it goes past the loop. Nothing but reads stands between.
+void find_peeled(PreparedProgram& program, const Operation& in_loop, u32 first, u32 last) {
+  constexpr u32 reach = 64;
+  const MemoryFields& f = in_loop.memory;
+  const RowRange address{static_cast<u16>(f.vaddr), 1};
+  bool leaves = false;
+  for (u32 i = first; i-- > 0 && first - i <= reach;) {
+    Operation& op = program.operations[i];
+    const MemoryFields& g = op.memory;
+    leaves = leaves || (op.cls == Class::branch && op.target > last);
+    if (op.cls == Class::lds && g.kind == f.kind && g.vaddr == f.vaddr && g.offset == f.offset && !g.two &&
+        g.bytes == f.bytes) {
+      op.polls = leaves && !overlaps(op.writes, address) && decides_loop(program, op, i, first - 1);
+      return;
+    }
+    const bool reads_only = (g.kind == MemoryFields::Kind::load || g.kind == MemoryFields::Kind::none);
+    if (overlaps(op.writes, address) || op.instruction->mnemonic == "s_barrier" ||
+        ((op.cls == Class::lds || op.cls == Class::memory) && !reads_only))
+      return;
+  }
+}
+
 /// Which LDS instructions wait for another wave by reading one place until it has changed: those of a loop whose end depends on what
 /// they read, at an address that the loop does not change. A load only in a loop that does nothing else to memory; an atomic that
 /// takes what it finds (compare and swap, exchange) in any, as locks do.
@@ -262,6 +285,7 @@ void find_polls(PreparedProgram& program, std::size_t count) {
       for (u32 k = first; k <= last; ++k) moves = moves || overlaps(program.operations[k].writes, address);
       if (moves || !decides_loop(program, op, first, last)) continue;
       op.polls = program.polls_lds = true;
+      if (!takes) find_peeled(program, op, first, last);
     }
   }
 }

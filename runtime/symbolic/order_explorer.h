@@ -66,6 +66,7 @@ struct Pending {
   u8 counters = 0;
   bool ordered = true; ///< in an in-order queue; else only 0 covers it
   u32 after = 0;       ///< later ones of that queue, at least
+  bool full = false;   ///< so many that the counter was at its maximum
 };
 
 /// A stretch that is skipped when no lane is active.

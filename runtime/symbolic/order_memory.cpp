@@ -99,23 +99,28 @@ void Explorer::wait(WaveRun& run, unsigned vmcnt, unsigned lgkmcnt) {
 }
 
 void Explorer::issue(WaveRun& run, const Operation& op, u8 counters, bool ordered, u32 access) {
-  // Issue stalls while a counter is at its maximum, so what has that many after it is done.
+  // Issue stalls while a counter is at its maximum, so LDS has executed what has 15 after it. No document says that what it reads is in
+  // registers by then, and LLVM waits (SIInsertWaitcnts): that takes a wait.
   std::size_t out = 0;
   for (std::size_t i = 0; i < run.pending.size(); ++i) {
     Pending p = run.pending[i];
-    if (ordered && p.ordered && p.counters == counters) {
-      ++p.after;
-      if (p.after >= (counters == on_vm ? 63U : 15U)) {
-        p.counters = 0;
-        cover(run, p);
-        continue;
+    const u32 most = counters == on_vm ? 63U : 15U;
+    if (ordered && p.ordered && p.counters == counters && !p.full && ++p.after == most) {
+      p.full = true;
+      if (p.access != open_end && counters == on_lgkm) {
+        run.trace[p.access].done = run.barriers;
+        p.access = open_end;
       }
     }
-    run.pending[out++] = p;
+    const bool fills = !p.op->writes.empty() && p.op != &op; // or the same is filled again, later
+    if (!p.full || p.access != open_end || fills) run.pending[out++] = p;
   }
   run.pending.resize(out);
   run.pending.push_back({&op, access, counters, ordered, 0});
 }
+
+const char* const full_counter =
+    "; as many later ones fill the counter, but no document says that its register is filled by then";
 
 void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, u32 at) {
   if (run.pending.empty()) return;
@@ -138,7 +143,7 @@ void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, 
         f.kind = OrderKind::wait;
         f.wave = f.other_wave = run.machine.wave().id;
         f.message = emulator::row_name(run.machine.wave(), std::max(w.first, r.first)) +
-                    " is read before a wait covers what fills it";
+                    " is read before a wait covers what fills it" + (p.full ? full_counter : "");
         find(state, f, at, other);
       }
       for (const RowRange& x : writes) {
@@ -147,7 +152,8 @@ void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, 
         f.kind = OrderKind::wait;
         f.wave = f.other_wave = run.machine.wave().id;
         f.message = emulator::row_name(run.machine.wave(), std::max(w.first, x.first)) +
-                    " is overwritten before a wait covers what fills it: that lands later and wins";
+                    " is overwritten before a wait covers what fills it: that lands later and wins" +
+                    (p.full ? full_counter : "");
         find(state, f, at, other);
       }
     }

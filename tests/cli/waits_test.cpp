@@ -77,14 +77,14 @@ std::map<std::uint64_t, Site> sites(const Artifact& kernel, const Problem& probl
 }
 
 /// What the static checker, which shares nothing with the emulator's sanitizers, says for all sizes and schedules.
-runtime::symbolic::Verdict statically(const Artifact& kernel) {
+runtime::symbolic::OrderReport statically(const Artifact& kernel) {
   const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
   const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
   runtime::symbolic::OrderOptions options;
   options.first = true;
   for (const codegen::Tensor& t : kernel.source->code.program->tensors())
     if (t.space == codegen::Space::global && !t.output) options.read_only.push_back(t.name);
-  return runtime::symbolic::check_order(object, object.kernel(kernel.kernel), options).verdict;
+  return runtime::symbolic::check_order(object, object.kernel(kernel.kernel), options);
 }
 
 /// A launch, and what it leaves in the first buffer.
@@ -153,8 +153,13 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
     const bool noticed = caught(mutant, cases);
     INFO(fmt::format("{}: without {} at {:#x}", name, site.text, address));
     using runtime::symbolic::Verdict;
-    const Verdict verdict = statically(mutant);
-    CHECK(verdict == (noticed ? Verdict::refuted : Verdict::validated));
+    const auto order = statically(mutant);
+    // Of a register that only a full counter says is filled the emulator, where the issue stalls, has nothing to say.
+    const bool full = !noticed && !order.findings.empty() &&
+                      std::all_of(order.findings.begin(), order.findings.end(), [](const auto& f) {
+                        return f.message.find("fill the counter") != std::string::npos;
+                      });
+    CHECK(order.verdict == (noticed || full ? Verdict::refuted : Verdict::validated));
     const bool wait = site.text.rfind("s_waitcnt", 0) == 0;
     CHECK((noticed || wait || (phases && !site.some)));
     (noticed ? missed : kept) += !wait;

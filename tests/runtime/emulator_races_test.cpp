@@ -252,6 +252,11 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
                     says = wait + "v_mov_b32 v8, 0\nv_mov_b32 v9, 1\nds_write_b32 v8, v9\n",
                     polls = "v_mov_b32 v8, 0\npoll:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
                             "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 poll\n",
+                    looks_once = "ds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\nv_readfirstlane_b32 s20, v10\n",
+                    leaves = "s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 seen\n",
+                    loop = "poll:\n" + looks_once + "s_cmp_eq_u32 s20, 0\ns_cbranch_scc1 poll\nseen:\n",
+                    zero = "v_mov_b32 v8, 0\n", // the loop's first read in front of it, as LLVM turns loops
+      turned = zero + looks_once + leaves + loop,
                     again = "v_mov_b32 v8, 4\nagain:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
                             "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 again\n";
   const auto byte = [&](const char* what, unsigned n) {
@@ -497,6 +502,33 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", store + says) + only(0, 2, "c", polls + "ds_write_b32 v8, v10 offset:4\n") +
            only(0, 1, "b", again + load),
        0, 0},
+      {"a flag whose first read stands in front of its loop", 1, 2,
+       only(0, 0, "a", store + says) + only(0, 1, "b", turned + load), 0, 0},
+      {"the same, by who begins", 1, 2, only(0, 0, "b", turned + load) + only(0, 1, "a", store + says), 0, 0},
+      {"a read in front of the loop that decides nothing", 1, 2,
+       only(0, 0, "a", store + says) + only(0, 1, "b", zero + looks_once + loop + load), 1, 0},
+      {"a read of another place in front of the loop", 1, 2,
+       only(0, 0, "a", says + "ds_write_b32 v8, v9 offset:4\n") +
+           only(0, 1, "b", zero + looks_once + "v_mov_b32 v8, 4\n" + leaves + loop),
+       1, 0},
+      {"a read of another offset in front of the loop", 1, 2,
+       only(0, 0, "a", says + "ds_write_b32 v8, v9 offset:4\n") +
+           only(0, 1, "b",
+                zero + "ds_read_b32 v10, v8 offset:4\ns_waitcnt lgkmcnt(0)\nv_readfirstlane_b32 s20, v10\n" +
+                    leaves + loop),
+       1, 0},
+      {"a branch into the loop by a read in front of it", 1, 2,
+       only(0, 0, "a", says) +
+           only(0, 1, "b", zero + looks_once + "s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 poll\n" + loop),
+       1, 0},
+      {"a branch past the loop by something else", 1, 2,
+       only(0, 0, "a", says) +
+           only(0, 1, "b", zero + looks_once + "s_cmp_lg_u32 s4, s4\ns_cbranch_scc1 seen\n" + loop),
+       1, 0},
+      {"a read in front of the loop, and a store between", 1, 2,
+       only(0, 0, "a", says) +
+           only(0, 1, "b", zero + looks_once + leaves + "ds_write_b32 v8, v10 offset:64\n" + loop),
+       1, 0},
       {"a flag in LDS that nobody looks at", 1, 2,
        only(0, 0, "a", store) + only(0, 1, "b", load) + "s_branch over\n" + polls + "over:\n", 1, 0},
       {"its own", 1, 2, only(0, 0, "a", store + load + store), 0, 0},

@@ -362,12 +362,24 @@ TEST_CASE("registers, barriers and paths") {
                 "v3\n") == Verdict::refuted);
   CHECK(verdict("ds_read_b32 v3, v1\nds_read_b32 v5, v1\ns_load_dword s20, s[0:1], 0x0\ns_waitcnt "
                 "lgkmcnt(1)\nv_add_f32 v3, v3, v3\n") == Verdict::validated);
-  // A counter that is full stalls the issue.
+  // A counter that is full stalls the issue: of registers that says nothing, whatever follows, ...
   std::string many;
   for (int i = 0; i < 15; ++i) many += "ds_read_b32 v" + std::to_string(16 + i) + ", v1\n";
-  CHECK(verdict("ds_read_b32 v3, v1\n" + many + "v_add_f32 v3, v3, v3\n") == Verdict::validated);
-  CHECK(verdict("ds_read_b32 v3, v1\n" + many.substr(0, many.rfind("ds_read")) + "v_add_f32 v3, v3, v3\n") ==
-        Verdict::refuted);
+  const std::string use = "v_add_f32 v3, v3, v3\n";
+  const auto filled = check(start + "ds_read_b32 v3, v1\n" + many + use + "s_endpgm\n", 2);
+  CHECK(filled.verdict == Verdict::refuted);
+  REQUIRE(!filled.findings.empty());
+  CHECK_THAT(filled.findings[0].message, Catch::Contains("as many later ones fill the counter"));
+  CHECK(verdict("ds_read_b32 v3, v1\n" + many + many + use) == Verdict::refuted);
+  CHECK(verdict("ds_read_b32 v3, v1\n" + many + "s_waitcnt lgkmcnt(14)\n" + use) == Verdict::validated);
+  CHECK(verdict("ds_read_b32 v3, v1\n" + many + "s_waitcnt lgkmcnt(15)\n" + use) == Verdict::refuted);
+  // ... of LDS that it has executed: the read of another wave comes after the barrier.
+  const std::string first = "v_lshl_add_u32 v5, s8, 8, v1\nds_write_b32 v5, v2\n", meet = "s_barrier\n",
+                    read = "v_xor_b32 v6, 0x100, v5\nds_read_b32 v3, v6\ns_waitcnt lgkmcnt(0)\n";
+  std::string writes;
+  for (int i = 0; i < 15; ++i) writes += "ds_write_b32 v5, v2 offset:512\n";
+  CHECK(verdict(first + writes + meet + read) == Verdict::validated);
+  CHECK(verdict(first + writes.substr(0, writes.rfind("ds_write")) + meet + read) == Verdict::refuted);
   // Barriers: the same number in all waves, whatever the arguments say.
   CHECK(verdict("s_cmp_eq_u32 s8, 0\ns_cbranch_scc1 skip\ns_barrier\nskip:\n") == Verdict::refuted);
   CHECK(verdict("s_cmp_eq_u32 s4, 0\ns_cbranch_scc1 skip\ns_barrier\nskip:\n") == Verdict::validated);

@@ -5,7 +5,7 @@
 ///
 ///   - a wait c <= m covers an access when at least m later ones of the same in-order queue stand between, or m = 0;
 ///     scalar loads and flat accesses only at 0; loads to LDS count on vmcnt alone, and so do stores; a counter that is at
-///     its maximum stalls the issue, so what is that far back is covered;
+///     its maximum stalls the issue, so LDS has executed what is that far back, but only a wait says that a register is filled;
 ///   - an access that is issued after s barriers of its wave and covered after c of them may happen in any of the
 ///     intervals s..c between barriers.
 ///

@@ -73,12 +73,30 @@ void Sides::symbolic() {
         if (shape_->next && code_run_->in_place.contains(to) && !client_->given(to))
           throw NotFollowed{"several loops around a tensor that is loaded and stored"};
       }
-  part_.facts = formulas_->contract();
-  begin_part();
-  Path path(*flow_);
-  path.trace.scopes = p_.target().scopes;
-  for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
-  explore(std::move(path), nullptr);
+  // A branch in front of a loop: first where it is taken, then where it is not.
+  const std::vector<codegen::Condition> open = open_conditions(code_);
+  if (open.size() > 3) throw NotFollowed{"more than three branches in front of the code's loops"};
+  for (unsigned ways = 0; ways < 1U << open.size(); ++ways) {
+    part_ = Part();
+    part_.facts = formulas_->contract();
+    Path path(*flow_);
+    path.trace.scopes = p_.target().scopes;
+    for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
+    assumed_.clear();
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const bool below = ((ways >> k) & 1U) == 0;
+      assumed_.push_back({open[k], below});
+      const codegen::Condition c = code_run_->fixed(open[k]);
+      part_.facts.push_back(below ? to_string(c.a) + " < " + to_string(c.b)
+                                  : to_string(c.b) + " <= " + to_string(c.a));
+      std::erase_if(path.samples, [&](std::size_t s) {
+        const auto room = value_at(samples_[s], c.b - c.a);
+        return room && (*room > Int(0)) != below;
+      });
+    }
+    begin_part();
+    explore(std::move(path), nullptr);
+  }
   report_.paths = paths_;
   report_.loads = client_->load_sites.size();
   report_.stores = client_->store_sites.size();

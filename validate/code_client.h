@@ -570,35 +570,72 @@ public:
       }
       return run_.names.endless(u.tensor, u.address + *at, formulas_.asked(formulas_.canonical(inside)));
     }
-    return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
+    return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step,
+                         formulas_.asked(formulas_.canonical(inside)));
+  }
+
+  /// A word or address that is one of two, by a condition: that, and both.
+  std::optional<std::array<Word, 3>> chosen(Word x) {
+    if (x == Terms::unknown) return std::nullopt;
+    if (t_.kind(x) == TermKind::select)
+      return std::array{t_.children(x)[0], t_.children(x)[1], t_.children(x)[2]};
+    if (t_.kind(x) != TermKind::pair) return std::nullopt;
+    const Word low = t_.children(x)[0], high = t_.children(x)[1];
+    if (t_.kind(low) != TermKind::select || t_.kind(high) != TermKind::select ||
+        t_.children(low)[0] != t_.children(high)[0])
+      return std::nullopt;
+    return std::array{t_.children(low)[0], t_.join(t_.children(low)[1], t_.children(high)[1]),
+                      t_.join(t_.children(low)[2], t_.children(high)[2])};
+  }
+  /// Whether an address is among the zeros that loads which no guard lets through read.
+  bool in_zeros(const FlowAccess& access, Word address) const {
+    const auto at = t_.value(address);
+    return at && *at >= zeros.first && *at + access.bytes <= zeros.second;
+  }
+  /// The conditions that all have that value where `condition` has.
+  std::vector<Word> parts(Word condition, bool value) const {
+    if (t_.kind(condition) != (value ? TermKind::all : TermKind::any)) return {condition};
+    return {t_.children(condition).begin(), t_.children(condition).end()};
+  }
+  static std::optional<bool> answer(const FlowAccess& access, Word condition) {
+    for (const auto& [c, is] : access.settled)
+      if (c == condition) return is;
+    return std::nullopt;
+  }
+
+  /// What a load in front of the next trip asks about the number of trips: the code makes the load only where there is that trip.
+  Word open(const FlowAccess& access) override {
+    if (access.buffer) return 0;
+    const auto first = std::find_if(access.guard.begin(), access.guard.end(), [](Word g) { return g != 0; });
+    if (first == access.guard.end()) return 0;
+    Word address = access.offset[static_cast<std::size_t>(first - access.guard.begin())];
+    for (auto c = chosen(address); c; c = chosen(address)) {
+      const auto [condition, yes, no] = *c;
+      if (!in_zeros(access, yes) && !in_zeros(access, no)) return 0;
+      for (const Word part : parts(condition, in_zeros(access, no)))
+        if (const auto one = formulas_.condition(part);
+            one && !answer(access, part) &&
+            std::any_of(one->all.begin(), one->all.end(), [&](Sym d) { return run_.names.watched(d); }))
+          return part;
+      address = in_zeros(access, no) ? yes : no;
+    }
+    return 0;
   }
 
   /// A load by the lane's own pointer: of a tensor, or of zeros where its guards do not hold.
   std::optional<ElementAccess> by_pointer(const FlowAccess& access, unsigned lane,
                                           Formulas::Condition inside) {
     Word address = access.offset[lane];
-    const auto zero = [&](Word arm) {
-      const auto at = t_.value(arm);
-      return at && *at >= zeros.first && *at + access.bytes <= zeros.second;
-    };
-    // Both words of a choice are chosen by one condition.
-    const auto chosen = [&](Word x) -> std::optional<std::array<Word, 3>> {
-      if (x == Terms::unknown) return std::nullopt;
-      if (t_.kind(x) == TermKind::select)
-        return std::array{t_.children(x)[0], t_.children(x)[1], t_.children(x)[2]};
-      if (t_.kind(x) != TermKind::pair) return std::nullopt;
-      const Word low = t_.children(x)[0], high = t_.children(x)[1];
-      if (t_.kind(low) != TermKind::select || t_.kind(high) != TermKind::select ||
-          t_.children(low)[0] != t_.children(high)[0])
-        return std::nullopt;
-      return std::array{t_.children(low)[0], t_.join(t_.children(low)[1], t_.children(high)[1]),
-                        t_.join(t_.children(low)[2], t_.children(high)[2])};
-    };
     for (auto c = chosen(address); c; c = chosen(address)) {
       const auto [condition, yes, no] = *c;
-      if (!zero(yes) && !zero(no)) break;
-      if (!guard(condition, zero(no), inside)) return std::nullopt;
-      address = zero(no) ? yes : no;
+      const bool if_no = in_zeros(access, yes);
+      if (!if_no && !in_zeros(access, no)) break;
+      for (const Word part : parts(condition, !if_no))
+        if (const auto is = answer(access, part))
+          inside.never = inside.never || *is == if_no;
+        else if (!guard(part, !if_no, inside))
+          return std::nullopt;
+      address = if_no ? no : yes;
     }
     const auto p = pointer(address);
     if (!p) {

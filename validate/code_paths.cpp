@@ -28,7 +28,7 @@ const CodeRun::State& Sides::boundary(int trips) {
     code_run_->loads.clear();
     code_run_->stores = part_.stores;
     for (const CodeRegion* r : shape_->before)
-      if (loop == nullptr || runs_with(*r, *loop)) code_run_->run(r->body, *r, 0, Sym(0), {});
+      if (loop == nullptr || runs_with(*r, *loop, assumed_)) code_run_->run(r->body, *r, 0, Sym(0), {});
     if (loop != nullptr) code_run_->run(loop->prologue, *loop, 0, Sym(0), {});
     part_.boundaries.push_back(code_run_->state);
     part_.stores_of.push_back(std::move(code_run_->stores));

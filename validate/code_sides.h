@@ -34,15 +34,40 @@ struct Shape {
   }
 };
 
-/// Whether the region `r` runs wherever `other` does; throws where that depends on something else.
-inline bool runs_with(const CodeRegion& r, const CodeRegion& other) {
+/// What is assumed of conditions of branches in front of a loop.
+using Assumed = std::vector<codegen::Guard>;
+
+/// Whether the region `r` runs wherever `other` does; throws where that depends on something that is not assumed.
+inline bool runs_with(const CodeRegion& r, const CodeRegion& other, const Assumed& assumed) {
   for (const codegen::Guard& g : r.guards) {
-    const auto same = std::find_if(other.guards.begin(), other.guards.end(),
-                                   [&](const codegen::Guard& o) { return o.condition == g.condition; });
-    if (same == other.guards.end()) throw NotFollowed{"a branch in front of the code's loop"};
-    if (same->holds != g.holds) return false;
+    const auto is = [&](const codegen::Guard& o) { return o.condition == g.condition; };
+    auto same = std::find_if(other.guards.begin(), other.guards.end(), is);
+    if (same == other.guards.end()) {
+      const auto at = std::find_if(assumed.begin(), assumed.end(), is);
+      if (at == assumed.end()) throw NotFollowed{"a branch in front of the code's loop"};
+      if (at->holds != g.holds) return false;
+    } else if (same->holds != g.holds) {
+      return false;
+    }
   }
   return true;
+}
+
+/// Conditions of branches in front of a loop that is in no such branch.
+inline std::vector<codegen::Condition> open_conditions(const Code& code) {
+  std::vector<codegen::Condition> out;
+  for (Shape shape(code);; shape = Shape(code, *shape.next)) {
+    if (shape.loop != nullptr)
+      for (const CodeRegion* r : shape.before)
+        for (const codegen::Guard& g : r->guards) {
+          const auto& of_loop = shape.loop->guards;
+          if (std::none_of(of_loop.begin(), of_loop.end(),
+                           [&](const codegen::Guard& o) { return o.condition == g.condition; }) &&
+              std::find(out.begin(), out.end(), g.condition) == out.end())
+            out.push_back(g.condition);
+        }
+    if (!shape.next) return out;
+  }
 }
 
 using Versions = std::map<std::pair<Sym, int>, bool>;
@@ -321,6 +346,7 @@ private:
   std::unique_ptr<ValuesOfWords> values_;
   std::unique_ptr<Client> client_;
   std::vector<Sample> samples_;
+  Assumed assumed_;
   using Loads = Flat<ElementAccess, int, HashAccess>;
   /// Of the part of the code that a path is in, around the loop of `shape_`: how the code comes to it, and what it does there.
   struct Part {

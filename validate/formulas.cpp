@@ -145,7 +145,7 @@ std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, st
   const auto known = ranges_of_.find(*s);
   const Interval i = known != ranges_of_.end() ? known->second : interval(*s);
   if (i.lower && i.upper && *i.lower >= Int(low) && *i.upper <= Int(high)) return s;
-  auto [at, fresh] = ranges_.try_emplace({*s, high}, false);
+  auto [at, fresh] = ranges_.try_emplace({*s, low, high}, false);
   if (fresh && !spreads(*s)) // otherwise nothing to ask
     at->second = decide(false, Sym(low), *s, contract_) == Truth::yes &&
                  decide(false, *s, Sym(high), contract_) == Truth::yes;
@@ -200,6 +200,19 @@ std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0) {
   return interval(s).upper;
 }
 } // namespace
+
+std::optional<Sym> Formulas::number(Word word) {
+  const std::string kept = missing_;
+  const auto s = of(word);
+  if (auto n = as_unsigned(s)) return n;
+  if (!s) return s;
+  const std::string why = std::exchange(missing_, kept);
+  const Interval i = interval(*s); // of a number below 0, 2^32 more
+  if (i.upper && *i.upper < Int(0) && i.lower && *i.lower >= -Int(std::int64_t{1} << 32))
+    return *s + Sym(std::int64_t{1} << 32);
+  missing_ = why;
+  return std::nullopt;
+}
 
 std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_0) {
   const std::string kept = missing_;
@@ -403,6 +416,14 @@ Sym Formulas::exclusive_or(Sym a, Sym b) {
   return s;
 }
 
+namespace {
+/// s / 2^32, whole 2^32 by themselves: of (2^32 - 3) n that is n, and what is left, -3 n / 2^32, is -1 of a small n.
+Sym high_of(Sym s) {
+  const Sym word(std::int64_t{1} << 32), rest = Formulas::reduced(s);
+  return floor_div(s - rest, word) + floor_div(rest, word);
+}
+} // namespace
+
 std::optional<Sym> Formulas::operation(TermKind kind, Sym a, Sym b) {
   const std::string kept = missing_;
   const auto number_of = [&](Sym s) -> std::optional<Sym> {
@@ -485,8 +506,7 @@ std::optional<Sym> Formulas::operation(TermKind kind, Sym a, Sym b) {
     const auto m = y ? std::optional(Sym(std::int64_t{*y})) : number_of(b), n = number_of(a);
     if (m && n) {
       const auto most = [](Sym s) { return interval(s).upper.value_or(Int(INT64_MAX)); };
-      if (static_cast<__int128>(most(*m).value()) * most(*n).value() <= INT64_MAX)
-        return floor_div(*m * *n, Sym(std::int64_t{1} << 32));
+      if (static_cast<__int128>(most(*m).value()) * most(*n).value() <= INT64_MAX) return high_of(*m * *n);
     }
     return last();
   }
@@ -580,22 +600,27 @@ std::optional<Sym> Formulas::polynomial(Word w) {
   case TermKind::low: return of(child(0));
   case TermKind::high: { // of a product of two words, or of a number that fits
     const Word whole = child(0);
-    const auto high_of = [&](Word x, std::optional<Sym> y) {
+    const auto high_of_product = [&](Word x, std::optional<Sym> y) {
       const auto a = of(x);
       return a && y ? operation(TermKind::multiply_high_unsigned, *a, *y) : std::nullopt;
     };
     if (t_.kind(whole) == TermKind::product) {
       const Word y = t_.children(whole)[1];
-      return high_of(t_.children(whole)[0], of(y));
+      return high_of_product(t_.children(whole)[0], of(y));
     }
     if (t_.kind(whole) == TermKind::linear && t_.raw(whole) == 0 && t_.parts(whole).size() == 1 &&
         t_.parts(whole)[0].coefficient <= 0xffffffffU && t_.kind(t_.parts(whole)[0].atom) == TermKind::zext) {
       const auto by = static_cast<std::int64_t>(t_.parts(whole)[0].coefficient);
-      if (const auto s = high_of(t_.children(t_.parts(whole)[0].atom)[0], Sym(by))) return s;
+      if (const auto s = high_of_product(t_.children(t_.parts(whole)[0].atom)[0], Sym(by))) return s;
     }
-    const auto a = in_range(of(child(0)), 0, INT64_MAX);
+    const auto a = in_range(of(child(0)), INT64_MIN, INT64_MAX);
     if (!a) return std::nullopt;
-    return floor_div(*a, Sym(std::int64_t{1} << 32));
+    return high_of(*a);
+  }
+  case TermKind::pair: {
+    const auto low = number(child(0)), high = low ? signed_number(child(1)) : std::nullopt;
+    if (!high) return std::nullopt;
+    return *low + Sym(std::int64_t{1} << 32) * *high;
   }
   case TermKind::minimum_signed: return both(as_signed, [](Sym a, Sym b) { return min(a, b); });
   case TermKind::minimum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return min(a, b); });

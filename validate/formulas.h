@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,7 @@ public:
 
   [[nodiscard]] std::optional<Sym> of(Word word);
   /// The word as the unsigned number that it is.
-  [[nodiscard]] std::optional<Sym> number(Word word) { return as_unsigned(of(word)); }
+  [[nodiscard]] std::optional<Sym> number(Word word);
   /// The same where these hold.
   [[nodiscard]] std::optional<Sym> number(Word word, const std::vector<Sym>& at_least_0);
   [[nodiscard]] std::optional<Sym> signed_number(Word word) { return as_signed(of(word)); }
@@ -144,7 +145,7 @@ private:
   std::map<Word, Sym> named_;
   std::unordered_map<Word, std::optional<Sym>> done_;
   std::set<std::uint64_t> not_negative_; ///< see not_negative
-  std::map<std::pair<Sym, std::int64_t>, bool> ranges_;
+  std::map<std::tuple<Sym, std::int64_t, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
   std::unordered_map<std::string, std::vector<std::string>> names_of_; ///< of facts
   std::map<std::pair<std::vector<std::string>, std::vector<std::pair<Word, bool>>>, std::vector<std::string>>

@@ -216,11 +216,14 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   case TermKind::function:
     // The upper half of a number in f32 is that number cut off, as v_perm_b32 takes it.
     if (const auto v = of_function(w, format, index); v || format != Element::bf16 || index != 1) return v;
-    if (any_rounding_) return read(w, Element::f32, 0);
+    // A number of 8 bits is one of bf16, so that nothing is cut off.
+    if (const std::string_view n = flow_.instruction(t_.raw(w) & 0xffffffffU).mnemonic;
+        any_rounding_ || n == "v_cvt_f32_fp8" || n == "v_cvt_f32_bf8" || n == "v_cvt_pk_f32_fp8" ||
+        n == "v_cvt_pk_f32_bf8")
+      return read(w, Element::f32, 0);
     if (missing_.empty()) missing_ = cut_off;
     return std::nullopt;
   case TermKind::select: {
-    if (width == 8) break;
     if (const auto of = format == Element::i32 ? conversion(w) : std::nullopt) return read(*of, format, 0);
     if (const auto x = format == Element::f32 ? with_any_nan(w) : std::nullopt)
       return read(*x, Element::f32, 0);
@@ -745,6 +748,20 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       if (!x || !y || !z) return std::nullopt;
       const bool largest = n == "v_max3_f32";
       return extremes_.join(extremes_.join(*x, *y, largest), *z, largest);
+    }
+    if (n == "v_med3_f32" && a.size() == 3 &&
+        is_plain(i)) { // of x and two constants: min(max(x, the smaller), the larger)
+      std::vector<std::pair<double, std::size_t>> constants;
+      for (std::size_t k = 0; k < 3; ++k)
+        if (const auto bits_of = t_.value(a[k]))
+          constants.emplace_back(real_of_bits(Element::f32, static_cast<std::uint32_t>(*bits_of)), k);
+      if (constants.size() != 2 || !(std::min(constants[0].first, constants[1].first) > -HUGE_VAL))
+        return std::nullopt;
+      if (constants[1].first < constants[0].first) std::swap(constants[0], constants[1]);
+      const auto x = f32(3 - constants[0].second - constants[1].second), least = f32(constants[0].second),
+                 most = f32(constants[1].second);
+      if (!x || !least || !most) return std::nullopt;
+      return extremes_.join(extremes_.join(*x, *least, true), *most, false);
     }
     if (n == "v_fma_f32" || n == "v_fmac_f32" || n == "v_fmamk_f32" || n == "v_fmaak_f32") {
       // v_fmac adds to its destination, which is its third source; v_fmamk multiplies by a literal in between.

@@ -189,7 +189,8 @@ struct Flow::State {
   Terms& t() { return common->setting.terms; }
   std::optional<bool> decide(FlowClient& client, Term condition);
   Stop advance(FlowClient& client, FlowWave& wave);
-  void memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
+  /// False: `question` has to be answered first.
+  bool memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void lds_access(FlowWave& wave, const Operation& op);
   void lds_atomic(FlowWave& wave, const Operation& op);
   void scalar_store(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
@@ -474,7 +475,7 @@ void Flow::State::scratch_access(FlowWave& wave, const Operation& op) {
   }
 }
 
-void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
+bool Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
   Machine& m = wave.machine;
   const MemoryFields& f = op.memory;
   if (f.kind == FieldKind::none) {
@@ -485,12 +486,12 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
       fence(client, wave, FlowFence::Kind::write_back, op, at);
       wave.stored = true;
     }
-    return;
+    return true;
   }
   if (f.kind == FieldKind::swizzle || f.kind == FieldKind::permute || f.kind == FieldKind::bpermute)
-    return lanes_access(wave, op);
-  if (f.space == Space::lds) return lds_access(wave, op);
-  if (f.space == Space::scratch) return scratch_access(wave, op);
+    return lanes_access(wave, op), true;
+  if (f.space == Space::lds) return lds_access(wave, op), true;
+  if (f.space == Space::scratch) return scratch_access(wave, op), true;
   const FlowAdd adds = added(op);
   const bool stores = f.kind == FieldKind::store || adds != FlowAdd::none;
   const bool counts = f.kind == FieldKind::atomic && adds == FlowAdd::none && f.space == Space::global;
@@ -556,17 +557,25 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   }
   if (counts) {
     if (!draw(client, wave, op, a)) throw Fail{"not followed: " + place(op)};
-    return;
+    return true;
   }
   if (stores) {
     wave.stored = true;
     wave.unreleased = FlowWave::Unreleased::stored;
     client.store(a, data);
-    return;
+    return true;
+  }
+  while (const Term condition = client.open(a)) {
+    const auto known = decide(client, condition);
+    if (!known) {
+      question = condition;
+      return false;
+    }
+    a.settled.emplace_back(condition, *known);
   }
   client.load(a, data);
   if (a.polls) wave.poll = a;
-  if (f.kind == FieldKind::to_lds) return to_lds(wave, op, data);
+  if (f.kind == FieldKind::to_lds) return to_lds(wave, op, data), true;
   for (unsigned k = 0; k < words; ++k)
     for (u64 left = m.may(); left != 0; left &= left - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(left));
@@ -584,6 +593,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
                              t().bit_and(v, t().constant(0xffff)));
       m.write_vector(to, l, v);
     }
+  return true;
 }
 
 void Flow::State::matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
@@ -694,7 +704,12 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
       }
       memory(client, wave, op, at);
       break;
-    case Class::memory: memory(client, wave, op, at); break;
+    case Class::memory:
+      if (!memory(client, wave, op, at)) {
+        w.at = at;
+        return Stop::fork;
+      }
+      break;
     case Class::matrix:
       if (!i.mnemonic.starts_with("v_mfma")) throw Fail{"not followed: " + place(op)};
       matrix(client, wave, op, at);

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -207,6 +207,44 @@ std::vector<Subject> subjects(const std::string& more) {
                                                      {3, 128, 20},
                                                      {2, 256, 70}})}};
   }
+  if (more ==
+      "ahead") // loads of the next iteration whose guard the path decides, keys of 8 bits, addresses of 64 bits
+    return {{"grouped_gemm",
+             {{"dtype", "fp8"}, {"scales", "block"}},
+             shaped({"m", "n", "k", "groups"}, {{64, 12, 128, 1},
+                                                {64, 128, 256, 1},
+                                                {128, 132, 384, 2},
+                                                {192, 36, 512, 3},
+                                                {64, 260, 640, 2},
+                                                {128, 64, 768, 5},
+                                                {64, 4, 896, 1},
+                                                {256, 16, 1024, 2},
+                                                {192, 140, 128, 2},
+                                                {64, 96, 1152, 3}})},
+            {"attention_backward_dq",
+             {{"causal", "1"}, {"group", "2"}},
+             shaped({"batch", "queries", "keys", "heads"}, {{1, 5, 40, 2},
+                                                            {2, 64, 64, 2},
+                                                            {1, 70, 100, 4},
+                                                            {1, 130, 33, 2},
+                                                            {2, 1, 200, 2},
+                                                            {1, 65, 129, 6},
+                                                            {3, 33, 65, 2},
+                                                            {1, 100, 300, 2},
+                                                            {2, 16, 1, 4},
+                                                            {1, 128, 128, 2}})},
+            {"kv_write",
+             {{"kv-dtype", "fp8"}, {"arch", "gfx950"}},
+             shaped({"tokens", "kv-heads", "slots", "rows"}, {{1, 1, 8, 4},
+                                                              {5, 2, 40, 16},
+                                                              {16, 1, 16, 100},
+                                                              {33, 3, 64, 40},
+                                                              {7, 8, 9, 7},
+                                                              {40, 2, 100, 64},
+                                                              {3, 4, 30, 5},
+                                                              {64, 1, 64, 64},
+                                                              {9, 6, 12, 90},
+                                                              {20, 2, 33, 21}})}};
   if (more == "turns") { // workgroups that wait for each other
     return {{"cumsum",
              {{"rows", "4"}, {"dtype", "f32"}},
@@ -384,9 +422,10 @@ int main(int argc, char** argv) {
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
                  "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
                  "twelve kernels; "
-                 "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups")
+                 "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
+                 "guards that a path decides")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns"}));
+                             "windows", "tables", "turns", "ahead"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -52,6 +52,9 @@ KERNELS += ["flash_attention --arch gfx950", "flash_attention --arch gfx950 --ca
 KERNELS += ["gemm --tile-order " + x for x in ("xcd", "rows:8", "columns:4", "xcd+rows:8 --arch gfx950")]
 KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --out f32", "gemm --split 512 --out i32 --dtype i8"]
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
+KERNELS += [k + " --dtype fp8 --scales block" for k in ("grouped_gemm", "moe_stage1", "moe_stage2 --arch gfx950")]
+KERNELS += ["attention_backward_dq --causal 1 --group 2", "kv_write --kv-dtype fp8", "kv_write --kv-dtype fp8 --arch gfx950", "mla_decode --heads 16 --kv-dtype fp8"]
+KERNELS += ["varlen_attention " + x for x in ("--kv-dtype fp8", "--dtype fp8 --arch gfx950", "--head-dim 96")]
 
 # What a target has no instructions for.
 ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a", "all_reduce --arch gfx90a", "all_reduce_rmsnorm --arch gfx90a", "reduce_scatter --arch gfx90a", "all_gather --arch gfx90a", "moe_dispatch --arch gfx90a", "moe_combine --arch gfx90a")

@@ -87,6 +87,7 @@ struct FlowAccess {
   /// A number has been drawn (FlowClient::draw) and waited for, the drawing wave has met the others at a barrier since, and after that this
   /// wave has made its caches forget what they had of memory (buffer_inv sc1): what others released before theirs is seen.
   bool acquired = false;
+  std::vector<std::pair<Term, bool>> settled{}; ///< answers to FlowClient::open
 };
 
 /// What orders a wave's accesses for other workgroups, or for the waves of this one; with FlowOptions::meets.
@@ -111,6 +112,8 @@ struct FlowMatrix {
 class FlowClient {
 public:
   virtual ~FlowClient() = default;
+  /// A condition that a load depends on and that has to be settled before it, as that of a branch; 0: none. Asked again with the answer.
+  virtual Term open(const FlowAccess&) { return 0; }
   /// Fills words[register][lane] for the lanes that take part.
   virtual void load(const FlowAccess& access, std::vector<std::array<Term, 64>>& words) = 0;
   virtual void store(const FlowAccess& access, const std::vector<std::array<Term, 64>>& words) = 0;

@@ -12,6 +12,7 @@
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/build.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -73,6 +74,24 @@ void dump_levels(const kernels::Artifact& artifact, const fs::path& directory) {
                         {"05-assembly.s", artifact.assembly}});
 }
 
+/// Errors: std::invalid_argument for sizes that were given and that no launch of the kernel takes.
+void check_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags,
+                 const kernels::Artifact& artifact) {
+  if (names_sizes(kernel, flags)) {
+    (void)artifact.contract.plan(kernel.sizes(flags));
+    return;
+  }
+  for (const auto& size : artifact.contract.sizes) { // of which only some were given
+    std::string option = size.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    const auto given = flags.find(flags.contains(option) ? option : size.name);
+    const auto v = given == flags.end() ? std::nullopt : parse_number<std::int64_t>(given->second);
+    if (v && (*v < size.least || *v > size.most || *v % size.multiple != 0))
+      refuse(fmt::format("{}: {} = {}", artifact.kernel, size.name, *v),
+             fmt::format("{} to {}, a multiple of {}", size.least, size.most, size.multiple));
+  }
+}
+
 /// The numbers of `64x32x128`, of an option as it was chosen, or as it is without sizes.
 std::vector<int> numbers_of(const kernels::Kernel& kernel, const Chosen& form, const std::string& option) {
   const kernels::Flags flags = kernels::with(kernel.renamed(form.flags), form.choice);
@@ -114,6 +133,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   }
   if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
   const kernels::Artifact artifact = kernels::build(*kernel, form.flags, form.choice, options);
+  check_sizes(*kernel, form.flags, artifact);
   if (!dump.empty()) dump_levels(artifact, dump);
   if (slots) {
     if (!svg.empty()) write_one(svg, codegen::schedule_svg(artifact.source->code));
@@ -138,10 +158,10 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
   const codegen::SumOrders orders = orders_of(artifact);
   const std::string proofs = artifact.proofs.text() + orders_table(orders);
-  const std::string manifest =
-      manifest_of(artifact, name + ".hsaco", with_fallbacks(*kernel, form.flags)).text();
+  launch::Manifest manifest = manifest_of(artifact, name + ".hsaco", with_fallbacks(*kernel, form.flags));
+  manifest.made = made_from(*kernel, form.flags, options);
   write_all(directory, {{name + ".hsaco", hsaco},
-                        {name + ".json", manifest},
+                        {name + ".json", manifest.text()},
                         {name + ".ll", artifact.ir},
                         {name + ".s", artifact.assembly},
                         {name + ".proofs.txt", proofs},

@@ -208,6 +208,7 @@ int build_forms(Session& session, const kernels::Kernel& kernel, const Flags& fl
     all.insert(asked.begin(), asked.end());
     auto artifact = std::make_unique<Made>(Made{kernel.build(all, options), {}});
     artifact->manifest = manifest_of(artifact->artifact, "", asked);
+    artifact->manifest.made = made_from(kernel, all, options);
     return artifact;
   };
   const std::unique_ptr<Made> general = make({});
@@ -251,7 +252,9 @@ int build_forms(Session& session, const kernels::Kernel& kernel, const Flags& fl
   std::vector<std::string> texts;
   for (const Flags& f : table.forms) {
     const Made& m = *made.at(f);
-    const bool is_general = m.artifact.hsaco == general->artifact.hsaco && m.manifest == general->manifest;
+    launch::Manifest launched = m.manifest;
+    launched.made = general->manifest.made;
+    const bool is_general = m.artifact.hsaco == general->artifact.hsaco && launched == general->manifest;
     number.push_back(is_general ? SIZE_MAX : forms.size());
     if (is_general) continue;
     forms.push_back(&m);

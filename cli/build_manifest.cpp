@@ -18,6 +18,13 @@ kernels::Flags with_fallbacks(const kernels::Kernel& kernel, kernels::Flags give
   return given;
 }
 
+launch::Made made_from(const kernels::Kernel& kernel, const kernels::Flags& flags,
+                       const kernels::BuildOptions& options) {
+  launch::Made out{kernel.name(), options.scheduler, options.loops, kernel.renamed(flags)};
+  std::erase_if(out.options, [](const auto& f) { return f.second == "auto"; });
+  return out;
+}
+
 namespace {
 
 /// Tensors that the kernel takes to be 0: counters of tickets and turns, flags of devices, and outputs that parts are added to.

@@ -11,6 +11,10 @@ namespace inlay::cli {
 [[nodiscard]] launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::string& code,
                                            const kernels::Flags& values);
 
+/// What `made` of a manifest says of this build: what was given and what was chosen.
+[[nodiscard]] launch::Made made_from(const kernels::Kernel& kernel, const kernels::Flags& flags,
+                                     const kernels::BuildOptions& options);
+
 /// The options of a kernel with the fallbacks of those that were not given.
 [[nodiscard]] kernels::Flags with_fallbacks(const kernels::Kernel& kernel, kernels::Flags given);
 

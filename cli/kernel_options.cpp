@@ -86,13 +86,36 @@ Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& given, const 
   return out;
 }
 
+Rows rows_of(const std::vector<kernels::Flags>& all) {
+  kernels::Flags shared;
+  if (all.size() > 1)
+    for (const auto& option : all[0])
+      if (std::all_of(all.begin(), all.end(), [&](const kernels::Flags& flags) {
+            const auto found = flags.find(option.first);
+            return found != flags.end() && found->second == option.second;
+          }))
+        shared.insert(option);
+  Rows out{kernels::words(shared), {}};
+  for (kernels::Flags flags : all) {
+    std::erase_if(flags, [&](const auto& f) { return shared.contains(f.first); });
+    out.each.push_back(kernels::words(flags));
+  }
+  return out;
+}
+
 std::string ranking_text(const kernels::Choice& choice) {
+  if (choice.ranking.empty()) return "";
+  std::vector<kernels::Flags> all;
+  for (const kernels::Ranked& r : choice.ranking) all.push_back(r.form.options);
+  const Rows rows = rows_of(all);
   std::string text = "    modelled   by bounds  form\n";
+  std::size_t row = 0;
   for (const kernels::Ranked& r : choice.ranking)
     text +=
         fmt::format("  {:>10}  {:>10}  {}{}\n", r.modelled ? fmt::format("{:.0f}", r.modelled->clocks) : "-",
-                    r.form.clocks > 0 ? fmt::format("{:.0f}", r.form.clocks) : "table",
-                    kernels::words(r.form.options), r.refused.empty() ? "" : "  (" + r.refused + ")");
+                    r.form.clocks > 0 ? fmt::format("{:.0f}", r.form.clocks) : "table", rows.each[row++],
+                    r.refused.empty() ? "" : "  (" + r.refused + ")");
+  if (!rows.shared.empty()) text += "    all of them " + rows.shared + "\n";
   return text;
 }
 

@@ -33,6 +33,12 @@ struct Chosen {
 [[nodiscard]] kernels::ChooseOptions choose_options(const kernels::BuildOptions& build);
 /// Whether the flags name every size of a launch.
 [[nodiscard]] bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags);
+/// Rows of options for people: what all of several rows share is said once, `shared`, and the rest in each; one row says all itself.
+struct Rows {
+  std::string shared; ///< `--mfma 16 --stages 0`, or nothing
+  std::vector<std::string> each;
+};
+[[nodiscard]] Rows rows_of(const std::vector<kernels::Flags>& all);
 /// The ranking, a line each; nothing where it came from the cache.
 [[nodiscard]] std::string ranking_text(const kernels::Choice& choice);
 [[nodiscard]] nlohmann::ordered_json choice_json(const kernels::Choice& choice);

@@ -207,7 +207,8 @@ void put(Candidate& c, const std::optional<std::string>& answer) {
   c.modelled = m;
 }
 
-/// Everything that is tried, the most promising first, and how many forms were left out for their bounds.
+/// Everything that is tried, and how many forms were left out for their bounds: the form that `auto` takes, so that what is found is never worse,
+/// then the most promising first.
 std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptions& o,
                                   const kernels::Flags& fixed, std::size_t& pruned) {
   std::vector<Candidate> out;
@@ -223,13 +224,24 @@ std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptio
       out.push_back({{std::move(flags), 0}, {}, {}, {}, {}});
     return out;
   }
-  for (kernels::Form& form : kernel.forms(fixed)) {
-    if (out.size() >= o.most || (!out.empty() && form.clocks > o.within * out.front().form.clocks)) {
-      ++pruned;
-      continue;
-    }
-    std::erase_if(form.options, [&](const auto& f) { return fixed.contains(f.first); });
-    out.push_back({std::move(form), {}, {}, {}, {}});
+  const auto open = [&](kernels::Flags options) {
+    std::erase_if(options, [&](const auto& f) { return fixed.contains(f.first); });
+    return options;
+  };
+  std::vector<kernels::Form> forms = kernel.forms(fixed);
+  const double least = forms.empty() ? 0 : forms.front().clocks;
+  if (const kernels::Choice first = kernels::choose(kernel, fixed, choose_options(o.build));
+      first.from != kernels::Choice::From::nothing)
+    out.push_back({{open(first.options), 0}, {}, {}, {}, {}});
+  std::size_t tried = 0;
+  for (kernels::Form& form : forms) {
+    form.options = open(std::move(form.options));
+    const bool first = !out.empty() && out.front().form.options == form.options;
+    if (first) out.front().form.clocks = form.clocks;
+    if (tried >= o.most || form.clocks > o.within * least)
+      pruned += first ? 0 : 1;
+    else if (++tried, !first)
+      out.push_back({std::move(form), {}, {}, {}, {}});
   }
   if (out.empty())
     throw std::invalid_argument(fmt::format(
@@ -286,15 +298,19 @@ void print_tuned(Session& session, const TuneOptions& o, const std::vector<Candi
   session.out << fmt::format(
       "{}: {}\n\n  clocks       us  TFLOP/s  of peak   VGPR + AGPR    LDS  waves a SIMD{}\n", o.kernel,
       problem, o.measure.empty() ? "" : "  measured us");
-  for (std::size_t n = 0; n < found.size() && n < o.top; ++n) {
+  std::vector<kernels::Flags> shown;
+  for (std::size_t n = 0; n < found.size() && n < o.top; ++n) shown.push_back(found[n].form.options);
+  const Rows rows = rows_of(shown);
+  for (std::size_t n = 0; n < shown.size(); ++n) {
     const kernels::Modelled& m = *found[n].modelled;
     session.out << fmt::format("{:>8.0f}{} {:>6} + {:<4} {:>6} {:>13}{}   {}\n", m.clocks,
                                load_text(found[n].load), m.vgprs, m.agprs, m.lds_bytes, m.waves_per_simd,
                                o.measure.empty()       ? ""
                                : found[n].microseconds ? fmt::format(" {:>12.1f}", *found[n].microseconds)
                                                        : fmt::format(" {:>12}", "-"),
-                               kernels::words(found[n].form.options));
+                               rows.each[n]);
   }
+  if (!rows.shared.empty()) session.out << "\n  all of them " << rows.shared << "\n";
   session.out << fmt::format("\n  {} modelled, {} refused{}{}\n", found.size(), refused.size(),
                              refused.empty()
                                  ? ""
@@ -323,9 +339,10 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
           best = &all[i];
         bar.show(static_cast<double>(done) / static_cast<double>(all.size()),
                  fmt::format("{} of {}{}", done, all.size(),
-                             best == nullptr ? ""
-                                             : fmt::format(", best {:.0f}: {}", best->modelled->clocks,
-                                                           kernels::words(best->form.options))));
+                             best == nullptr
+                                 ? ""
+                                 : fmt::format(", best {:.0f}: {}", best->modelled->clocks,
+                                               kernels::words_that_tell(*kernel, best->form.options))));
         return interrupted == 0;
       },
       [] { return interrupted == 0; });
@@ -351,7 +368,9 @@ int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
   std::string checked;
   while (!cut) {
     try {
-      checked = check_one(*kernel, o, smaller(*kernel, joined(fixed, found[0].form.options)));
+      const kernels::Flags asked = joined(fixed, found[0].form.options);
+      checked = check_one(*kernel, o, smaller(*kernel, asked));
+      if (smaller(*kernel, asked) != asked) (void)kernel->build(asked, o.build);
       break;
     } catch (const kernels::ObligationError& e) {
       found[0].refused = e.what();
@@ -421,7 +440,9 @@ void add_tune(CLI::App& app, Session& session) {
   command->add_option("--vary", o->vary,
                       "NAME=VALUE|VALUE, any number of times: all combinations; without it all forms of the "
                       "kernel that their bounds do not exclude");
-  command->add_option("--most", o->most, "Forms that are modelled, the first by their bounds (64)")
+  command
+      ->add_option("--most", o->most,
+                   "Forms that are modelled, the first by their bounds, beside the one that auto takes (64)")
       ->check(CLI::Range(1U, 100'000U));
   command
       ->add_option("--within", o->within, "Forms whose bound is at most so many times the first one's (1.6)")

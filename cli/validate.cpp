@@ -8,17 +8,14 @@
 #include <inlay/runtime/symbolic/order.h>
 
 #ifdef INLAY_CLI_CLAIMS
-#include "kernel_options.h"
+#include "validate_kernel.h"
 
 #include <inlay/algebra/nearest.h>
-#include <inlay/kernels/build.h>
 #include <inlay/validate/claims.h>
-#include <inlay/validate/code.h>
 #include <inlay/validate/values_at_sizes.h>
 #endif
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -35,14 +32,14 @@ using runtime::isa::LineTable;
 constexpr std::uint64_t default_budget = 5'000'000;
 
 struct Options {
-  std::string file, kernel, arch, claims, code;
+  std::string file, kernel, arch, claims;
   std::vector<std::uint32_t> block;
   std::optional<std::uint32_t> lds;
   unsigned trips = 8;
   std::optional<std::uint64_t> budget;
   bool json = false, addresses = false;
 #ifdef INLAY_CLI_CLAIMS
-  kernels::BuildOptions build; // of a kernel's name
+  ValidateKernel of_kernel; // a kernel's name
 #endif
 };
 
@@ -93,93 +90,6 @@ nlohmann::ordered_json finding_json(const symbolic::Terms& t, const LineTable& l
   for (const auto& [symbol, value] : f.witness) j["sizes"][t.text(symbol)] = value;
   return j;
 }
-
-#ifdef INLAY_CLI_CLAIMS
-bool is_kernel(const std::string& name) {
-  for (const auto& k : kernels::registry())
-    if (k->name() == name) return true;
-  return false;
-}
-
-/// A kernel's machine code against its program and code.
-int validate_kernel(Session& session, const Options& o, const std::vector<std::string>& rest) {
-  kernels::Flags flags = read_flags(rest);
-  if (!o.arch.empty()) flags["arch"] = o.arch;
-  const kernels::Artifact artifact = kernels::find_kernel(o.file)->build(flags, o.build);
-  if (artifact.source == nullptr) throw std::runtime_error(o.file + ": its build does not keep the program");
-  const auto object = [&] {
-    if (!o.code.empty()) return read_code_object(session, o.code, artifact.arch);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
-    return runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
-  }();
-  if (object.arch() != artifact.arch)
-    throw std::runtime_error(fmt::format("{} is for {}, the kernel for {}\n  hint   --arch {}", o.code,
-                                         object.arch(), artifact.arch, object.arch()));
-  const std::clock_t begin = std::clock(); // processor time, which a busy machine changes least
-  ProgressBar bar(session, "validate " + o.file);
-  kernels::validate::CodeOptions how;
-  how.budget = o.budget.value_or(0);
-  how.progress = [&](std::uint64_t steps) {
-    const double whole = how.budget != 0 ? static_cast<double>(how.budget) : 2e7;
-    bar.show(static_cast<double>(steps) / whole, std::to_string(steps / 1000) + " thousand steps");
-  };
-  const auto r = kernels::validate::validate_code(
-      object, object.kernel(o.kernel.empty() ? artifact.kernel : o.kernel), artifact.source->code, how);
-  bar.erase();
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
-                     : r.verdict == symbolic::Verdict::refuted ? Exit::no
-                                                               : Exit::undecided;
-  if (o.json) {
-    nlohmann::ordered_json j = {{"kernel", artifact.kernel},
-                                {"arch", artifact.arch},
-                                {"verdict", symbolic::to_string(r.verdict)},
-                                {"order", symbolic::to_string(r.order)},
-                                {"loads", r.loads},
-                                {"stores", r.stores},
-                                {"matrix_products", r.products},
-                                {"elements_loaded", r.elements_loaded},
-                                {"elements_stored", r.elements_stored},
-                                {"paths", r.paths},
-                                {"loops", r.loops}};
-    j["refuted"] = nlohmann::ordered_json::array();
-    for (const auto& f : r.refuted) {
-      nlohmann::ordered_json sizes = nlohmann::ordered_json::object();
-      for (const auto& [name, value] : f.sizes) sizes[name] = value;
-      j["refuted"].push_back({{"address", f.address},
-                              {"text", f.text},
-                              {"source", f.source},
-                              {"wave", f.wave},
-                              {"lane", f.lane},
-                              {"message", f.message},
-                              {"sizes", std::move(sizes)}});
-    }
-    j["undecided"] = r.undecided;
-    j["steps"] = r.steps;
-    j["seconds"] = seconds;
-    session.out << dump(j) << "\n";
-    return status;
-  }
-  session.out << fmt::format("{} for {}: machine code {}\n", artifact.kernel, artifact.arch,
-                             symbolic::to_string(r.verdict));
-  session.out << fmt::format(
-      "  order {}; {} loads, {} stores, {} matrix instructions; {} elements loaded and {} stored "
-      "compared on one path\n  {} paths, {} loops by induction, {:.2f} s\n",
-      symbolic::to_string(r.order), r.loads, r.stores, r.products, r.elements_loaded, r.elements_stored,
-      r.paths, r.loops, seconds);
-  for (const auto& f : r.refuted) {
-    std::string sizes;
-    for (const auto& [name, value] : f.sizes)
-      sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
-    session.out << fmt::format("  refuted at {:#x}  {}{}, wave {} lane {}\n    {}\n", f.address, f.text,
-                               f.source.empty() ? "" : "  (" + f.source + ")", f.wave, f.lane, f.message);
-    if (!sizes.empty()) session.out << "    for   " << sizes << "\n";
-  }
-  for (const auto& reason : r.undecided)
-    session.out << (r.refuted.empty() ? "  undecided: " : "  also not shown: ") << reason << "\n";
-  return status;
-}
-#endif
 
 int validate(Session& session, const Options& given) {
   const auto source = read_source(session, given.file, given.arch);
@@ -377,8 +287,11 @@ void add_validate(CLI::App& app, Session& session) {
                       "an index expression");
 #endif
 #ifdef INLAY_CLI_CLAIMS
-  command->add_option("--code", o->code, "With a kernel's name: the machine code; default: what it builds");
-  add_order_options(*command, o->build);
+  command->add_option(
+      "--code", o->of_kernel.code,
+      "With a kernel's name: the machine code; default: what `build` makes with these options");
+  add_order_options(*command, o->of_kernel.build);
+  add_auto_options(*command, o->of_kernel.automatic);
   command->allow_extras();
 #endif
   command->add_option(
@@ -395,7 +308,10 @@ void add_validate(CLI::App& app, Session& session) {
         options.emplace_back("--block");
         options.push_back(fmt::format("{}", fmt::join(o->block, ",")));
       }
-      session.exit = validate_kernel(session, *o, options);
+      ValidateKernel& k = o->of_kernel;
+      k.name = o->file, k.function = o->kernel, k.arch = o->arch;
+      k.budget = o->budget.value_or(0), k.json = o->json;
+      session.exit = validate_kernel(session, k, options);
       return;
     }
     if (o->file != "-" && !std::filesystem::exists(o->file)) {
@@ -407,7 +323,7 @@ void add_validate(CLI::App& app, Session& session) {
                         hint.substr(0, hint.size() - 1)));
     }
     std::string foreign = command->remaining().empty() ? "" : command->remaining()[0];
-    for (const char* name : {"--code", "--scheduler", "--loops"})
+    for (const char* name : {"--code", "--scheduler", "--loops", "--auto", "--why"})
       if (command->count(name) != 0) foreign = name;
     if (!foreign.empty())
       throw std::invalid_argument(fmt::format("'{}' belongs to a kernel's name, and '{}' is none\n  hint   a "

@@ -63,6 +63,25 @@ public:
     if (!at->is_array()) fail(name, "is no list");
     return &*at;
   }
+  std::map<std::string, std::string> texts(const char* name) {
+    known_.emplace_back(name);
+    const auto at = object_.find(name);
+    if (at == object_.end()) fail(name, "is missing");
+    if (!at->is_object()) fail(name, "is no object");
+    std::map<std::string, std::string> out;
+    for (const auto& [key, value] : at->items()) {
+      if (!value.is_string()) fail(name, "has '" + key + "', which is no text");
+      out[key] = value.template get<std::string>();
+    }
+    return out;
+  }
+  /// An object of its own; nothing where there is none.
+  std::optional<Fields> fields(const char* name) {
+    known_.emplace_back(name);
+    const auto at = object_.find(name);
+    if (at == object_.end()) return std::nullopt;
+    return Fields(*at, where_ + ", " + name);
+  }
   Formula formula(const char* name) {
     known_.emplace_back(name);
     const auto at = object_.find(name);
@@ -202,6 +221,11 @@ Manifest Manifest::parse(const std::string& json, const std::string& whose) {
   if (m.devices < 1 || m.devices > 64) f.fail("devices", "is " + std::to_string(m.devices) + ", not 1 to 64");
   if (m.rank.empty() != (m.devices == 1))
     f.fail("rank", "names the size that is a device's number, where there are several \"devices\"");
+  if (auto g = f.fields("made")) {
+    m.made = Made{g->get<std::string>("kernel"), g->get<std::string>("scheduler"),
+                  g->get<std::string>("loops"), g->texts("options")};
+    g->done();
+  }
   f.done();
   // Every name in a formula, and every size among the arguments, is a size.
   const auto known = [&](const std::string& name, const std::string& where) {
@@ -261,6 +285,11 @@ std::string Manifest::text() const {
     j["limits"].push_back({{"formula", l.formula.text()}, {"most", l.most}, {"what", l.what}});
   j["outputs_apart"] = outputs_apart;
   if (devices > 1) j["devices"] = devices, j["rank"] = rank;
+  if (made)
+    j["made"] = {{"kernel", made->kernel},
+                 {"options", made->options},
+                 {"scheduler", made->scheduler},
+                 {"loops", made->loops}};
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 #include <unistd.h>
 
 using namespace inlay::runtime;
@@ -238,6 +239,100 @@ TEST_CASE("a kernel's name takes the options of its build: loops as blocks of as
   const Ran file = inlay_command({"validate", "-", "--loops", "asm"}, "");
   CHECK(file.exit == 2);
   CHECK(file.err.find("'--loops' belongs to a kernel's name") != std::string::npos);
+}
+
+TEST_CASE(
+    "a kernel's name with a file: the form is what its manifest says, or what build takes for the options") {
+  const Folder folder;
+  const auto at = [&](const std::string& file) { return (folder.path / file).string(); };
+  const auto says = [](const Ran& r, const std::string& text) {
+    return (r.out + r.err).find(text) != std::string::npos;
+  };
+  const auto validated = [](std::vector<std::string> words, const std::string& code) {
+    words.insert(words.begin(), "validate");
+    if (!code.empty()) words.insert(words.end(), {"--code", code});
+    return inlay_command(words);
+  };
+  // What auto takes for these sizes has other workgroups than the form without sizes.
+  const std::vector<std::string> spec = {"softmax", "--m", "16", "--n", "512", "--dtype", "bf16"};
+  const auto bytes = build(folder, spec);
+  std::ofstream(at("alone.hsaco"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  for (const char* file : {"softmax.hsaco", "softmax.json", "softmax.s"})
+    for (const auto& words : {std::vector<std::string>{"softmax"}, spec}) {
+      const Ran r = validated(words, at(file));
+      INFO(file << ": " << r.out << r.err);
+      CHECK(r.exit == 0);
+      CHECK(says(r, "softmax.json names: "));
+      CHECK(says(r, "--dtype bf16 "));
+      CHECK(says(r, "--threads "));
+    }
+  // Without the manifest the options say it, as they do where there is no file.
+  for (const std::string& code : {at("alone.hsaco"), std::string()}) {
+    const Ran r = validated(spec, code);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 0);
+    CHECK(says(r, "  auto: --threads "));
+  }
+  const Ran data = validated({"softmax", "--json"}, at("softmax.hsaco"));
+  CHECK(data.exit == 0);
+  CHECK(nlohmann::json::parse(data.out)["form"].get<std::string>().find("--dtype bf16 ") !=
+        std::string::npos);
+  // Another form, another type, another kernel: no verdict.
+  for (const auto& [words, code, message] :
+       {std::tuple<std::vector<std::string>, const char*, const char*>{
+            {"softmax", "--dtype", "bf16"}, "alone.hsaco", "work-items of a workgroup 64"},
+        {{"softmax", "--m", "16", "--n", "512", "--dtype", "bf16", "--auto", "no"},
+         "alone.hsaco",
+         "is of another form or kernel"},
+        {{"softmax", "--dtype", "f16"}, "softmax.hsaco", "was made with --dtype bf16"},
+        {{"softmax", "--m", "32"}, "softmax.hsaco", "was made with --m 16"},
+        {{"softmax", "--loops", "asm"}, "softmax.hsaco", "was made with --loops auto"},
+        {{"softmax", "--arch", "gfx950"}, "softmax.hsaco", "code object is for gfx942"},
+        {{"rmsnorm"}, "softmax.hsaco", "was made from softmax"},
+        {{"rmsnorm", "--auto", "no", "--threads", "64", "--kernel", "softmax"},
+         "alone.hsaco",
+         "of another form or kernel: arguments"}}) {
+    const Ran r = validated(words, at(code));
+    INFO(message << ": " << r.out << r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r, message));
+  }
+  // Two forms of one launch cannot be told apart: what may be the reason is said.
+  (void)build(folder, {"gemm", "--tile", "32x64x64", "--waves", "2x2"});
+  CHECK(validated({"gemm", "--waves", "2x2", "--budget", "1000"}, at("gemm.hsaco")).exit == 3);
+  std::filesystem::remove(at("gemm.json"));
+  const Ran other = validated({"gemm", "--tile", "32x64x64", "--waves", "1x4"}, at("gemm.hsaco"));
+  INFO(other.out << other.err);
+  CHECK((other.exit == 1 || other.exit == 3));
+  CHECK(says(other, "note      another form of the kernel is not validated, either"));
+  // Damaged code is refuted beside its manifest.
+  std::ifstream in(at("softmax.s"));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t store = text.find("offen", text.find("\tbuffer_store_"));
+  text.insert(store + 5, " offset:16");
+  std::ofstream(at("softmax.s")) << text;
+  const Ran damaged = validated({"softmax"}, at("softmax.s"));
+  INFO(damaged.out << damaged.err);
+  CHECK(damaged.exit == 1);
+}
+
+TEST_CASE("build: sizes that no launch takes are refused", "[error]") {
+  const Folder folder;
+  for (const auto& [words, message] :
+       {std::pair<std::vector<std::string>, const char*>{
+            {"gemm", "--m", "16777216", "--n", "16777216", "--k", "16777216"}, "n = 16777216"},
+        {{"gemm", "--n", "16777216"}, "n = 16777216"},
+        {{"gemm", "--tile", "64x64x64", "--n-multiple", "8", "--n", "12"}, "a multiple of 8"}}) {
+    std::vector<std::string> all = {"build"};
+    all.insert(all.end(), words.begin(), words.end());
+    all.insert(all.end(), {"-o", folder.path.string()});
+    const Ran r = inlay_command(all);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 2);
+    CHECK(r.err.find(message) != std::string::npos);
+    CHECK(std::filesystem::is_empty(folder.path));
+  }
 }
 
 TEST_CASE("claims that name no argument of the kernel are errors of the command") {

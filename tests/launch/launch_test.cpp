@@ -50,6 +50,7 @@ Manifest example() {
   m.lds = 4096;
   m.limits = {{Formula("m*n"), 1000000, "elements"}};
   m.outputs_apart = true;
+  m.made = inlay::launch::Made{"softmax", "modulo", "ir", {{"m", "64"}, {"threads", "128"}}};
   return m;
 }
 
@@ -133,13 +134,26 @@ TEST_CASE("manifests: text and back, every field") {
   auto newer = json;
   newer["format"] = "inlay.launch/2";
   CHECK(says(refusal([&] { (void)Manifest::parse(newer.dump()); }), "inlay.launch/1"));
-  for (const char* bad :
-       {R"({"block": [0]})", R"({"block": [2000]})", R"({"block": [1,1,1,1]})", R"({"block": 4})",
-        R"({"grid": [1,1,1,1]})", R"({"grid": [true]})", R"({"lds": -1})", R"({"lds": 5000000000})",
-        R"({"kernel": 3})", R"({"outputs_apart": 1})", R"({"grid": ["k"]})",
-        R"({"arguments": [{"kind": "value", "hex": "0"}]})",
-        R"({"arguments": [{"kind": "value", "hex": "zz"}]})", R"({"arguments": [{"kind": "queue"}]})",
-        R"({"arguments": [{"kind": "size", "name": "m", "type": "f32"}]})"}) {
+  for (const char* bad : {R"({"block": [0]})",
+                          R"({"block": [2000]})",
+                          R"({"block": [1,1,1,1]})",
+                          R"({"block": 4})",
+                          R"({"grid": [1,1,1,1]})",
+                          R"({"grid": [true]})",
+                          R"({"lds": -1})",
+                          R"({"lds": 5000000000})",
+                          R"({"made": 3})",
+                          R"({"made": {"options": {"m": 64}}})",
+                          R"({"made": {"options": []}})",
+                          R"({"made": {"loops": null}})",
+                          R"({"made": {"other": "x"}})",
+                          R"({"kernel": 3})",
+                          R"({"outputs_apart": 1})",
+                          R"({"grid": ["k"]})",
+                          R"({"arguments": [{"kind": "value", "hex": "0"}]})",
+                          R"({"arguments": [{"kind": "value", "hex": "zz"}]})",
+                          R"({"arguments": [{"kind": "queue"}]})",
+                          R"({"arguments": [{"kind": "size", "name": "m", "type": "f32"}]})"}) {
     auto changed = json;
     changed.merge_patch(nlohmann::ordered_json::parse(bad));
     CAPTURE(bad);

@@ -10,6 +10,7 @@
 #include <inlay/launch/formula.h>
 
 #include <array>
+#include <map>
 #include <optional>
 
 namespace inlay::launch {
@@ -53,6 +54,13 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
+/// What code was made from: a kernel of the library, its options with those that were chosen, how its loops were ordered and written.
+struct Made {
+  std::string kernel, scheduler, loops;
+  std::map<std::string, std::string> options;
+  bool operator==(const Made&) const = default;
+};
+
 /// The launch for some sizes. Where a size of 0 leaves every output without elements there is none: `grid` is 0 x 0 x 0.
 struct LaunchPlan {
   Sizes sizes;
@@ -75,6 +83,7 @@ struct Manifest {
   std::uint32_t devices = 1;  ///< that launch it together
   std::string rank;           ///< then: the size that is the device's number, from 0
   bool outputs_apart = false; ///< no output may share memory with another buffer
+  std::optional<Made> made;   ///< where `inlay build` made it; a launch asks for nothing of it
   bool operator==(const Manifest&) const = default;
 
   /// Errors: LaunchError naming the field.

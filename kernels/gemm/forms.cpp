@@ -246,6 +246,12 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
         tiles.push_back(fmt::format("{}x{}x{}", rows, columns, of_k));
       }
     }
+  // What is given of how parts come together.
+  const auto fixup = fixed.find("split-k-fixup");
+  const bool added = fixup != fixed.end() && fixup->second != "yes" && fixup->second != "true" &&
+                     fixup->second != "on" && fixup->second != "1";
+  const bool can_be_added =
+      codegen::bits(s.out) == 32 && !s.weighted() && !s.amax; // what codegen adds to memory
   // Rows of C that are loaded want whole vectors, too.
   const std::string by_vectors =
       (codegen::bits(s.out) == 16 || s.adds_c() || s.residual) && n % 8 == 0 ? "8" : "1";
@@ -276,9 +282,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           for (const auto& [name, value] : fixed)
             if (one.contains(name)) one[name] = value;
           all.push_back(one);
-          // Parts of K where the tiles leave units without work.
-          if (fixed.contains("split") || fixed.contains("split-k-fixup") ||
-              fixed.contains("stream-k-workgroups") || n % 4 != 0)
+          // Parts of K where the tiles leave units without work. They are added by atomics only for who asks for that: C is 0 then.
+          if (fixed.contains("split") || fixed.contains("stream-k-workgroups") ||
+              (added ? !can_be_added : n % 4 != 0))
             continue;
           int rows = 0, columns = 0, of_k = 0;
           if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;
@@ -294,7 +300,12 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
             if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
             const std::int64_t each = (trips + parts - 1) / parts;
             if (each * parts - trips > 1) continue;
-            one["split"] = std::to_string(each * of_k), one["split-k-fixup"] = "yes";
+            one["split"] = std::to_string(each * of_k);
+            if (added) {
+              all.push_back(one);
+              continue;
+            }
+            one["split-k-fixup"] = "yes";
             one["split-k-at-once"] = fixed.contains("split-k-at-once")
                                          ? fixed.at("split-k-at-once")
                                          : std::to_string(std::min<std::int64_t>(together, parts));

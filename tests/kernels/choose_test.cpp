@@ -1,6 +1,7 @@
 // `choose`: what `auto` means. A choice is a function of what is asked, no form is longer than what stands without sizes, what is given
 // stays, and the cache answers what was chosen.
 #include <inlay/kernels/choose.h>
+#include <inlay/kernels/launch.h>
 #include <inlay/kernels/model_form.h>
 #include <inlay/kernels/workers.h>
 
@@ -286,6 +287,43 @@ TEST_CASE("choose: forms of products for which LDS has no room are no forms") {
                        {"direct-to-lds", "yes"}},
                       {})
               .proofs.proved() > 0);
+}
+
+TEST_CASE(
+    "choose: parts of K are added by atomics only for who asks for that, of a result that can be added to") {
+  const auto gemm = find_kernel("gemm");
+  Flags asked = {{"arch", "gfx950"}, {"dtype", "bf16"}, {"out", "f32"},
+                 {"m", "32"},        {"n", "128"},      {"k", "6144"}};
+  const auto with_parts = [&](const Flags& flags) {
+    std::set<std::string> how;
+    for (const Form& form : gemm->forms(flags))
+      if (form.options.at("split") != "0") how.insert(form.options.at("split-k-fixup"));
+    return how;
+  };
+  CHECK(with_parts(asked) == std::set<std::string>{"yes"});
+  const Choice stored = choose(*gemm, asked, uncached());
+  asked["split-k-fixup"] = "no";
+  CHECK(with_parts(asked) == std::set<std::string>{"no"});
+  const Choice added = choose(*gemm, asked, uncached());
+  CHECK(added.options.at("split") != "0");
+  CHECK(added.clocks < stored.clocks); // by what the last workgroup of a tile does otherwise
+  const Check check = [&] {
+    const Flags all = with(asked, added);
+    const Problem problem = gemm->problem(all, 1);
+    const Artifact built = gemm->build(all, {});
+    const auto device = open_device("emulator", built.arch, {});
+    return problem.check(run(*device, built, problem));
+  }();
+  INFO(check.message);
+  CHECK(check.ok);
+  for (const auto& [name, value] :
+       {std::pair{"out", "bf16"}, {"bias", "yes"}, {"deterministic", "yes"}, {"amax", "yes"}}) {
+    Flags no = asked;
+    no[name] = value;
+    INFO(name);
+    CHECK(with_parts(no).empty());
+    CHECK(!gemm->forms(no).empty());
+  }
 }
 
 TEST_CASE("choose: where there are few forms all are modelled, whatever their bounds say") {

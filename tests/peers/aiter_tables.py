@@ -8,7 +8,7 @@ Rows are those of aiter/configs whose kernel is a code object of hsa/ that takes
 M x N x K. Theirs is launched as csrc/py_itfs_cu/asm_*.cu does it (tests/peers/aiter_kernels.py runs them against numpy) and modelled by
 `inlay time --quick`; ours is what `inlay build` chooses. Where ours is longer, the same tile is asked for: it cannot be built (the form is missing), it is
 shorter (the choice passed over it), or it is longer too (what is missing is inside the loop). Theirs adds parts of K up by atomics on a C that somebody else
-clears, which is not counted. INLAY_AITER may be a directory of git (bare, too) or a checkout. Exit 77 without it.
+clears, which is not counted; of the rows that are longer, the form that asks for the same (--split-k-fixup no) is modelled, too. INLAY_AITER may be a directory of git (bare, too) or a checkout. Exit 77 without it.
 """
 import argparse
 import csv
@@ -153,6 +153,8 @@ def judge(case):
     one["ours"], one["form"] = chosen(name, arch, flags, m, n, k)
     if one["ours"] is not None and one["ours"] <= 1.03 * there:
         return one
+    if split > 1 and "f32" in flags: # what theirs is: parts that are added to a C of zeros
+        one["added"], one["added_form"] = chosen(name, arch, flags, m, n, k, "--split-k-fixup", "no")
     of_k = {"bf16": 64, "fp4": 256, "i8": 128}[flags[1]]
     same, form = chosen(name, arch, flags, m, n, k, "--tile", f"{tile_m}x{tile_n}x{of_k}")
     if same is None:
@@ -162,6 +164,11 @@ def judge(case):
     else:
         one["missing"] = f"tile {tile_m}x{tile_n} takes {same:.0f} here: " + (f"parts of K are added by atomics, {split} of them" if split > 1 else "the loop")
     return one
+
+
+def added(one):
+    """The form that adds its parts to a C of zeros, where it was asked for."""
+    return f"; added by atomics {one['added']:.0f}, {one['added'] / one['theirs']:.2f} ({one['added_form']})" if one.get("added") else ""
 
 
 def main():
@@ -182,7 +189,7 @@ def main():
         ours, there = one.get("ours"), one["theirs"]
         ratio = f"{ours / there:.2f}" if ours and there else "-"
         print(f"| {one['kernel']} {one['arch']} {one['flags'][1]} | {'x'.join(map(str, one['sizes']))} | {ours and f'{ours:.0f}'} | {there and f'{there:.0f}'} | {ratio} | "
-              f"{one.get('form', '')} | {one['code'][:-3]}{' split ' + str(one['split']) if one['split'] > 1 else ''} | {one.get('missing', one.get('why', ''))} |", flush=True)
+              f"{one.get('form', '')}{added(one)} | {one['code'][:-3]}{' split ' + str(one['split']) if one['split'] > 1 else ''} | {one.get('missing', one.get('why', ''))} |", flush=True)
     both = [one["ours"] / one["theirs"] for one in results if one.get("ours") and one["theirs"]]
     if both:
         print(f"\n{len(both)} of {len(results)} rows modelled on both sides: ours takes {statistics.median(both):.2f} times theirs in the median, {max(both):.2f} at most; "

@@ -2,7 +2,7 @@
 """How good `auto` is, and the table of forms that ships.
 
   choices.py INLAY --journal FILE [--only tuned|chosen] [--sample N] [--most N] [--within W]
-  choices.py INLAY --journal FILE --sample 0 --write docs/choosing.md --table kernels/tables/forms.tsv
+  choices.py INLAY --journal FILE --sample 0 --write docs/measurements/choosing.md --table kernels/tables/forms.tsv
 
 For each shape that the journal has not yet, the cheapest first: what `inlay tune` finds among the first N (--most) forms within W (--within) times the best
 bound, and what `inlay build KERNEL --m .. --json` chooses. A line of the journal is one of the two for one shape, so that it can be interrupted,

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -633,6 +634,21 @@ class Kernels(unittest.TestCase):
             inlay.run_kernel("scatter_rows", {"x": x[:2], "ids": ids[:2]}, tokens=2, n=64, rows=5, dtype="f32")
         with self.assertRaisesRegex(inlay.CommandError, "x of float32, and the kernel's elements are f16"):
             inlay.run_kernel("softmax", {"x": self.array(4, 64, dtype=numpy.float32)}, m=4, n=128, dtype="f16")
+
+    def test_every_kernel_takes_auto_and_says_so(self):
+        inlay._kernels._chosen.cache_clear()
+        self.assertGreater(len(inlay.kernels()), 60)
+        for name in inlay.kernels():
+            with self.assertLogs("inlay", "INFO") as said:
+                inputs = {b["name"]: numpy.zeros(b["bytes"], numpy.uint8) for b in inlay.buffers(name) if b["input"]}
+                if "places" in inputs:  # of which no two may be one
+                    inputs["places"] = numpy.arange(len(inputs["places"]) // 4, dtype=numpy.int32)
+                self.assertTrue(inlay.run_kernel(name, inputs, device="emulator"), name)
+            for line in said.output:
+                if any(default == "auto" for default, _ in inlay.kernels(name).values()):
+                    self.assertRegex(line, f"^INFO:inlay:{name} .*: auto: (--|what stands without sizes: ).*(modelled clocks, the fewest of|the one form for these sizes)")
+                else:
+                    self.assertRegex(line, f"^INFO:inlay:{name} .*: auto: nothing to choose: no option changes only speed$")
 
     def test_calls_take_what_is_chosen_for_their_sizes_and_say_so_once(self):
         a, b = self.array(8, 512), self.array(512, 64)

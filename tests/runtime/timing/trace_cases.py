@@ -55,17 +55,18 @@ def mqa(chunks, safe):
     return rows
 
 
-def mqa_arguments(chunks, safe):
+def mqa_launch(chunks, safe, context=131072):
+    """Grid and arguments; `context`: the most that the harness allows for."""
     rows = mqa(chunks, safe)
-    pages = len(chunks) * 2048
-    return len(rows) // 4, [
-        (0x0, z(len(chunks) * 131072 * 4)), (0x18, z(len(chunks) * 4096)), (0x30, i(4096)), (0x40, i(64)), (0x48, z(len(chunks) * 256)),
+    pages = len(chunks) * context // 64
+    return (len(rows) // 4,), [
+        (0x0, z(len(chunks) * context * 4)), (0x18, z(len(chunks) * 4096)), (0x30, i(4096)), (0x40, i(64)), (0x48, z(len(chunks) * 256)),
         (0x68, i(256)), (0x80, i(64)), (0x88, i(4)), (0x90, z(pages * 4096)), (0xd0, z(pages * 256)), (0x100, words(range(pages))),
-        (0x118, z(len(chunks) * 256)), (0x128, i(64)), (0x130, words(rows)), (0x148, i(131072))]
+        (0x118, z(len(chunks) * 256)), (0x128, i(64)), (0x130, words(rows)), (0x148, i(context))]
 
 
-big_ctas, big_arguments = mqa_arguments([17 * 15 + 9] * 27 + [17 * 14 + 9] * 5, 17)
-small_ctas, small_arguments = mqa_arguments([17, 17, 17, 18], 1)
+big_grid, big_arguments = mqa_launch([17 * 15 + 9] * 27 + [17 * 14 + 9] * 5, 17)
+small_grid, small_arguments = mqa_launch([17, 17, 17, 18], 1)
 moe1_ids, moe1_experts, moe1_valid = moe(32, 8, 2, 32, 10)
 moebs_ids, moebs_experts, moebs_valid = moe(256, 8, 2, 16, 40)
 
@@ -81,7 +82,7 @@ CASES = [
       (0x88, words(moe1_experts)), (0x98, z(4096)), (0xa8, words([moe1_valid, 0])), (0xb4, i(32)), (0xb8, i(4096)), (0xbc, i(6144)), (0xc0, i(10))]),
     ("attention S = 1024 causal", "flash_attn_func/small", (128,), 248, 49152, "l2", True,
      [(0, z(1024 * 16 * 128 * 2)), (0x10, z(1024 * 16 * 128 * 2)), (0x20, z(1024 * 16 * 128 * 2)), (0x30, z(1024 * 16 * 128 * 2)), (0x3c, i(1024))]),
-    ("pa_mqa fp4 small", "pa_mqa_logits_fp4/small", (small_ctas,), 96, 0, "l2", True, small_arguments),
+    ("pa_mqa fp4 small", "pa_mqa_logits_fp4/small", small_grid, 96, 0, "l2", True, small_arguments),
     ("rmsnorm 1024x8192", "rmsnorm/big", (1024,), 64, 512, "mall", True,
      [(0, z(16 * MB)), (0x10, i(8192)), (0x18, z(16384)), (0x28, z(16384)), (0x38, z(16 * MB)), (0x48, i(8192))]),
     ("quant 4096x8192", "quant/big", (4096,), 48, 512, "mall", True, [(0, z(64 * MB)), (0x18, z(32 * MB)), (0x30, z(16384))]),
@@ -102,7 +103,7 @@ CASES = [
       (0x60, words(moebs_experts)), (0x70, z(4096)), (0x80, words([moebs_valid, 0])), (0x8c, i(256)), (0x90, i(256)), (0x94, i(7168)), (0x98, i(40))]),
     ("attention S = 2048 causal", "flash_attn_func/big", (512,), 248, 49152, "mall", False,
      [(0, z(2048 * 32 * 128 * 2)), (0x10, z(2048 * 32 * 128 * 2)), (0x20, z(2048 * 32 * 128 * 2)), (0x30, z(2048 * 32 * 128 * 2)), (0x3c, i(2048))]),
-    ("pa_mqa fp4 big", "pa_mqa_logits_fp4/big", (big_ctas,), 96, 0, "mall", False, big_arguments),
+    ("pa_mqa fp4 big", "pa_mqa_logits_fp4/big", big_grid, 96, 0, "mall", False, big_arguments),
     ("softmax 32768x8192", "softmax/big", (32768,), 48, 512, "hbm", False,
      [(0, z(512 * MB)), (0x10, i(8192)), (0x48, z(512 * MB)), (0x58, i(8192))]),
     ("layernorm 256x8192", "layernorm/big", (256,), 72, 512, "l2", False,

@@ -461,6 +461,11 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
       write_text(o.exported.substr(colon + 1), timing::to_perfetto(t.report, t.trace.program));
     }
   }
+  if (!o.against.empty() && !o.svg.empty())
+    refuse("--svg: a comparison with --against has no picture", "--html, a page with two lanes a wave");
+  if (!o.timeline.empty() && ((o.html.empty() && o.svg.empty()) || !o.against.empty()))
+    refuse("--timeline " + o.timeline + ": says what --svg and --html show, without --against",
+           "--html FILE");
   if (!o.against.empty()) return; // --html is the page of the comparison
   if (o.svg.empty() && o.html.empty()) return;
   std::uint32_t begin = 0, end = static_cast<std::uint32_t>(t.report.clocks);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace inlay::runtime::timing {
 namespace {
@@ -26,11 +27,24 @@ Json read(const fs::path& file) {
   }
 }
 
-/// Numbers of a row of a trace; anything else in it is the file's fault.
-std::uint64_t number(const Json& row, std::size_t k, const fs::path& file) {
-  if (!row.is_array() || k >= row.size() || !row[k].is_number() || row[k].get<double>() < 0)
+/// Numbers of a row of a trace, at most `most`; anything else in it is the file's fault.
+std::uint64_t number(const Json& row, std::size_t k, const fs::path& file, double most = 0x1p63) {
+  if (!row.is_array() || k >= row.size() || !row[k].is_number() || !(row[k].get<double>() >= 0))
     throw std::runtime_error(file.string() + ": a row lacks number " + std::to_string(k) + ": " + row.dump());
+  if (row[k].get<double>() >= most)
+    throw std::runtime_error(file.string() + ": number " + std::to_string(k) +
+                             " of a row is too large: " + row.dump());
   return row[k].get<std::uint64_t>();
+}
+
+/// A clock of a trace: traces are shorter than the two seconds that 32 bits count.
+std::uint32_t clock(const Json& row, std::size_t k, const fs::path& file) {
+  return static_cast<std::uint32_t>(number(row, k, file, 0x1p32));
+}
+
+bool is_wave(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name.starts_with("se") && name.find("_wv") != name.npos && name.ends_with(".json");
 }
 
 TracedWave read_wave(const fs::path& file, std::size_t lines) {
@@ -40,12 +54,13 @@ TracedWave read_wave(const fs::path& file, std::size_t lines) {
     throw std::runtime_error(file.string() + " lacks wave.begin, wave.end or wave.instructions");
   TracedWave w;
   std::sscanf(file.filename().string().c_str(), "se%u_sm%u_sl%u", &w.engine, &w.simd, &w.slot);
-  w.begin = j["wave"]["begin"].get<std::uint32_t>();
-  w.end = j["wave"]["end"].get<std::uint32_t>();
+  const Json life = Json::array({j["wave"]["begin"], j["wave"]["end"]});
+  w.begin = clock(life, 0, file), w.end = clock(life, 1, file);
+  if (w.end < w.begin || j["wave"]["instructions"].empty())
+    throw std::runtime_error(file.string() + ": a wave that ends before it begins, or without instructions");
   for (const Json& row : j["wave"]["instructions"]) {
-    const TracedInstruction i{
-        static_cast<std::uint32_t>(number(row, 0, file)), static_cast<std::uint32_t>(number(row, 2, file)),
-        static_cast<std::uint32_t>(number(row, 3, file)), static_cast<std::uint32_t>(number(row, 4, file))};
+    const TracedInstruction i{clock(row, 0, file), clock(row, 2, file), clock(row, 3, file),
+                              clock(row, 4, file)};
     if (i.line >= lines)
       throw std::runtime_error(file.string() + ": line " + std::to_string(i.line) + " of a code of " +
                                std::to_string(lines));
@@ -109,6 +124,50 @@ std::string trace_in(const std::string& folder) {
                            "\n  hint   name one of them");
 }
 
+/// Begin and end of all waves of the traced XCD, and the clock.
+void read_launch(const fs::path& root, ThreadTrace& t) {
+  const fs::path times = root / "realtime.json", waves = root / "occupancy.json";
+  const Json real = read(times), occupancy = read(waves);
+  const double frequency = real.value("/metadata/frequency"_json_pointer, 1e8);
+  double first = std::numeric_limits<double>::infinity(), last = -first;
+  std::size_t engines = 0, unaligned = 0;
+  for (const auto& [engine, events] : occupancy.items()) {
+    if (engine.empty() || engine.find_first_not_of("0123456789") != engine.npos || events.empty()) continue;
+    ++engines;
+    // Engines count from different clocks, which their first real time aligns.
+    double begin = 0;
+    if (real.contains("SE" + engine) && !real["SE" + engine].empty()) {
+      const Json& marks = real["SE" + engine];
+      begin = static_cast<double>(number(marks.front(), 0, times));
+      const double clocks = static_cast<double>(number(marks.back(), 0, times)) - begin;
+      const double real_clocks = static_cast<double>(number(marks.back(), 1, times)) -
+                                 static_cast<double>(number(marks.front(), 1, times));
+      if (real_clocks > 0 && clocks > 0 && frequency > 0) t.mhz = clocks / (real_clocks / frequency) / 1e6;
+    } else {
+      ++unaligned;
+    }
+    std::vector<std::uint32_t> begins;
+    for (const Json& e : events) {
+      const double at = static_cast<double>(clock(e, 0, waves)) - begin;
+      if (number(e, 4, waves) != 0) {
+        begins.push_back(clock(e, 0, waves)), ++t.all_waves;
+        first = std::min(first, at);
+      } else {
+        last = std::max(last, at);
+      }
+    }
+    std::sort(begins.begin(), begins.end());
+    if (t.begins.empty()) t.begins = std::move(begins);
+  }
+  if (!(last > first))
+    throw std::runtime_error(
+        waves.string() + " has no begin of a wave with an end after it: the launch's clocks are not in it");
+  if (engines > 1 && unaligned != 0)
+    throw std::runtime_error(times.string() +
+                             " has no real time of a shader engine, and engines count from different clocks");
+  t.clocks = last - first;
+}
+
 } // namespace
 
 ThreadTrace read_thread_trace(const std::string& given) {
@@ -126,42 +185,12 @@ ThreadTrace read_thread_trace(const std::string& given) {
     if (t.kernel.empty() && t.code.back().text.starts_with("; ")) t.kernel = t.code.back().text.substr(2);
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(root)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("se") && name.find("_wv") != name.npos && name.ends_with(".json"))
-      files.push_back(entry.path());
-  }
+  for (const auto& entry : fs::directory_iterator(root))
+    if (is_wave(entry.path())) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& f : files) t.waves.push_back(read_wave(f, t.code.size()));
   if (t.waves.empty()) throw std::runtime_error(folder + " has no se*_wv*.json: no wave was traced");
-  const Json real = read(root / "realtime.json"), occupancy = read(root / "occupancy.json");
-  const double frequency = real.value("/metadata/frequency"_json_pointer, 1e8);
-  double first = std::numeric_limits<double>::infinity(), last = 0;
-  for (const auto& [engine, events] : occupancy.items()) {
-    if (engine.empty() || engine.find_first_not_of("0123456789") != engine.npos || events.empty()) continue;
-    // Engines count from different clocks, which their first real time aligns.
-    double begin = 0;
-    if (real.contains("SE" + engine) && !real["SE" + engine].empty()) {
-      const Json& marks = real["SE" + engine];
-      begin = static_cast<double>(number(marks.front(), 0, root / "realtime.json"));
-      const double real_clocks = static_cast<double>(number(marks.back(), 1, root / "realtime.json") -
-                                                     number(marks.front(), 1, root / "realtime.json"));
-      if (real_clocks > 0)
-        t.mhz = (static_cast<double>(number(marks.back(), 0, root / "realtime.json")) - begin) /
-                (real_clocks / frequency) / 1e6;
-    }
-    std::vector<std::uint32_t> begins;
-    for (const Json& e : events) {
-      const auto at = number(e, 0, root / "occupancy.json");
-      const bool starts = number(e, 4, root / "occupancy.json") != 0;
-      if (starts) begins.push_back(static_cast<std::uint32_t>(at)), ++t.all_waves;
-      first = std::min(first, static_cast<double>(at) - begin);
-      last = std::max(last, static_cast<double>(at) - begin);
-    }
-    std::sort(begins.begin(), begins.end());
-    if (t.begins.empty()) t.begins = std::move(begins);
-  }
-  t.clocks = std::max(0.0, last - first);
+  read_launch(root, t);
   return t;
 }
 
@@ -171,6 +200,9 @@ void write_thread_trace(const TimingReport& r, const isa::Program& program, cons
   std::error_code error;
   fs::create_directories(root, error);
   if (error) throw std::runtime_error("cannot make " + folder + ": " + error.message());
+  std::set<fs::path> before; // waves that are there: all have to be written over
+  for (const auto& entry : fs::directory_iterator(root))
+    if (is_wave(entry.path())) before.insert(entry.path());
   struct Sum {
     std::uint64_t hits = 0, latency = 0, stall = 0;
   };
@@ -206,6 +238,7 @@ void write_thread_trace(const TimingReport& r, const isa::Program& program, cons
     }
     const unsigned slot = slots[w.simd]++;
     const std::string name = "se0_sm" + std::to_string(w.simd) + "_sl" + std::to_string(slot) + "_wv0.json";
+    before.erase(root / name);
     write(root / name, {{"duration", w.ended - w.launched},
                         {"name", "SE0"},
                         {"num_insts", rows.size()},
@@ -224,6 +257,9 @@ void write_thread_trace(const TimingReport& r, const isa::Program& program, cons
     events.push_back({w.launched, 1, w.simd, slot, 1, 1});
     events.push_back({w.ended, 1, w.simd, slot, 0, 1});
   }
+  if (!before.empty())
+    throw std::runtime_error(folder + " has waves of another trace, " + before.begin()->filename().string() +
+                             "\n  hint   --export att:FOLDER with an empty folder");
   std::sort(events.begin(), events.end());
   Json code = Json::array();
   code.push_back({"; " + r.kernel, 0, 0, "", 1, program.instructions.front().address, 0, 0, 0, 0});

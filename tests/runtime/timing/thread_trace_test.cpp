@@ -138,6 +138,66 @@ TEST_CASE("traces that are none, or of another kernel, are one message") {
   CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("is no JSON") != std::string::npos);
 }
 
+TEST_CASE("what a damaged trace lacks is said, not compared") {
+  const std::string wave = "se0_sm0_sl0_wv0.json";
+  struct Row {
+    std::string file;
+    std::function<void(nlohmann::json&)> damage;
+    const char* says;
+  };
+  const std::vector<Row> rows = {
+      {wave, [](auto& j) { j["wave"]["instructions"][2][0] = 1e300; }, "number 0 of a row is too large"},
+      {wave, [](auto& j) { j["wave"]["instructions"][2][2] = 1ULL << 32; }, "number 2 of a row is too large"},
+      {wave,
+       [](auto& j) {
+         j["wave"]["instructions"][2] = {1, 2};
+       },
+       "a row lacks number 2"},
+      {wave, [](auto& j) { j["wave"]["instructions"] = nlohmann::json::array(); }, "without instructions"},
+      {wave, [](auto& j) { j["wave"]["begin"] = 4000000000U; }, "ends before it begins"},
+      {wave, [](auto& j) { j["wave"]["end"] = -1; }, "a row lacks number 1"},
+      {wave, [](auto& j) { j["wave"].erase("end"); }, "lacks wave.begin"},
+      {"occupancy.json", [](auto& j) { j = nlohmann::json::object(); }, "no begin of a wave with an end"},
+      {"occupancy.json", [](auto& j) { j = nlohmann::json::array(); }, "no begin of a wave with an end"},
+      {"occupancy.json",
+       [](auto& j) {
+         std::erase_if(j["0"].template get_ref<nlohmann::json::array_t&>(),
+                       [](const auto& e) { return e[4] == 0; });
+       },
+       "no begin of a wave with an end"},
+      {"occupancy.json",
+       [](auto& j) {
+         std::erase_if(j["0"].template get_ref<nlohmann::json::array_t&>(),
+                       [](const auto& e) { return e[4] == 1; });
+       },
+       "no begin of a wave with an end"},
+      {"occupancy.json", [](auto& j) { j["1"] = j["0"]; }, "no real time of a shader engine"},
+      {"realtime.json", [](auto& j) { j["SE0"][0] = "x"; }, "a row lacks number 0"},
+  };
+  for (const Row& r : rows) {
+    INFO(r.file << ": " << r.says);
+    const Exported x(Parameters::of(isa::Arch::gfx950), "damaged");
+    change(x.folder + "/" + r.file, r.damage);
+    CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find(r.says) != std::string::npos);
+  }
+  // One engine needs no real time: the launch's clocks are the same, only its MHz are not known.
+  const Exported x(Parameters::of(isa::Arch::gfx950), "one_engine");
+  const double clocks = read_thread_trace(x.folder).clocks;
+  change(x.folder + "/realtime.json", [](auto& j) { j.erase("SE0"); });
+  CHECK(read_thread_trace(x.folder).clocks == clocks);
+  CHECK(read_thread_trace(x.folder).mhz == 0);
+}
+
+TEST_CASE("an export does not leave waves of another trace beside its own") {
+  const Exported x(Parameters::of(isa::Arch::gfx950), "again");
+  write_thread_trace(x.report, x.trace.program, x.folder, 2000); // the same once more
+  CHECK(read_thread_trace(x.folder).waves.size() == 4);
+  std::ofstream(x.folder + "/se3_sm0_sl0_wv0.json") << "{}";
+  CHECK(error_of([&] {
+          write_thread_trace(x.report, x.trace.program, x.folder, 2000);
+        }).find("se3_sm0_sl0_wv0.json") != std::string::npos);
+}
+
 namespace {
 
 /// Numbers as the raw files and the decoder's records have them, one after the other.

@@ -24,5 +24,8 @@ target_sources(inlay_runtime PRIVATE
   timing/timeline.cpp
   timing/trace.cpp
   timing/trace_calibration.cpp
+  timing/unit_memory.cpp
+  timing/unit_op.cpp
+  timing/unit_spent.cpp
 )
 target_link_libraries(inlay_runtime PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

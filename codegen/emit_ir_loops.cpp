@@ -265,7 +265,7 @@ void Emitter::block(const CodeRegion& r, const BlockRegisters& registers, bool p
     INLAY_CHECK(place != registers.rings.end(), "a place of v" + std::to_string(key_of.first));
     const Type words = Type::i32(dwords(reg));
     takes.push_back(std::to_string(outputs.size()));
-    inputs.push_back(k.bitcast(env_.at(key_of), words));
+    inputs.push_back(k.words(env_.at(key_of)));
     outputs.push_back("={" + register_range(place->second, words.lanes) + "}");
     results.push_back(words);
     for (int d = 0; d < words.lanes; ++d) {

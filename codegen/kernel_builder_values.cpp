@@ -318,6 +318,19 @@ Value KernelBuilder::bitcast(Value a, Type type) {
   return live().make(live().cast(live().get(a), type), type);
 }
 
+Value KernelBuilder::words(Value a) {
+  const int size = bits(a.type.element), words = (a.type.lanes * size + 31) / 32;
+  Type whole = a.type;
+  whole.lanes = 32 * words / size;
+  if (whole.lanes != a.type.lanes) {
+    llvm::Value* v = llvm::PoisonValue::get(live().type(whole));
+    for (int i = 0; i < a.type.lanes; ++i)
+      v = live().ir.CreateInsertElement(v, live().get(extract(a, i)), static_cast<unsigned>(i));
+    a = live().make(v, whole);
+  }
+  return bitcast(a, Type::i32(words));
+}
+
 // ---------------------------------------------------------------------------------------------------- lanes
 
 Value KernelBuilder::readfirstlane(Value a) {

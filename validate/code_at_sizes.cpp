@@ -415,7 +415,7 @@ void Sides::concrete_at(const Sample& of, unsigned k) {
       message = how_often(first->adds) + " " + byte(key.name->tensor, key.byte) + ", the code " +
                 how_often(e.adds) + " it";
     }
-    if (!found->second.value) continue;
+    if (!found->second.value || e.contested) continue;
     const double got = ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
     const double wanted = RealArithmetic::real(e.value);
     const double tolerance = RealArithmetic::error(e.value) + CodeRun::rounding(format, e.value);

@@ -525,7 +525,11 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
             const Number part = i.combine ? converted(r, element, (*from)[at]) : (*from)[at];
             Number all = again ? arithmetic->sum(before.value, part) : part;
             if (again && concrete() && bits(element) < 32) all = with_rounding(element, all);
-            was->second = {&i, static_cast<int>(th), all, i.combine ? before.adds + 1 : 0};
+            const int thread = static_cast<int>(th);
+            const bool unordered = before.inst == &i || before.thread / 64 != thread / 64,
+                       contested =
+                           !fresh && !i.combine && (before.contested || (unordered && before.value != part));
+            was->second = {&i, thread, all, i.combine ? before.adds + 1 : 0, contested};
           }
         }
       }

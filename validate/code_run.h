@@ -93,6 +93,8 @@ struct Event {
   int thread = 0;
   Number value = 0; ///< the sum of what is added
   int adds = 0;     ///< how often, by atomics; 0: a store
+  /// Another wave, or another lane of the instruction, stores another value: rows that a table names twice. Which is later nothing says.
+  bool contested = false;
 };
 using Events = Flat<ElementAccess, Event, HashAccess>;
 

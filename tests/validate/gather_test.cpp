@@ -78,6 +78,34 @@ TEST_CASE("numbers know that a table past its end names row 0") {
   }
 }
 
+TEST_CASE("numbers in which a table names one row twice refute nothing: which store is later nothing says") {
+  // 16 rows of which two or more are the same one where there are fewer; found by a random program.
+  using namespace codegen;
+  for (const double factor : {0.5, 0.25}) {
+    Program k("puts", Target::named("gfx950"), 256);
+    const Sym T = k.size("t", {.most = 1 << 12, .multiple = 16}), V = k.size("rows", {.most = 1 << 4}),
+              N = k.size("n", {.most = 1 << 12, .multiple = 4});
+    const Tensor Y = k.inout("y", Element::f32, {V, N}), X = k.input("x", Element::f32, {T, N}),
+                 ids = k.input("ids", Element::i32, {T});
+    k.puts(Y, ids, [&](const auto& c) { return k(X, {c[0], c[1]}) * 0.5; });
+    const Sym bn = k.workgroups(0, N, 128), bm = k.workgroups(1, T, 16);
+    const Layout tv = rows_tv(16, 128, 4, 256);
+    const Fragment x = k.load(k.tile(X, {16, 128}, {bm, bn}), tv, 4),
+                   y = k.map({x}, [&](const auto&e) { return e[0] * 0.5; }),
+                   rows = k.load(k.tile(ids, {16}, {bm}), without_axis(tv, 1), 1);
+    k.store(y, k.tile(Y, {16, 128}, {0, bn}).through(0, rows), 4);
+    const kernels::Artifact a = kernels::build(std::move(k));
+    const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+    const auto object = runtime::CodeObject::parse({p, p + a.hsaco.size()});
+    codegen::Code code = a.source->code;
+    for (auto& i : code.regions[0].body)
+      if (i.kind == InstKind::map && factor != 0.5) i.map = i.map * 0.5;
+    const CodeReport r = validate_code(object, object.kernel(a.kernel), code, {.first_runs = 24});
+    INFO(factor << (r.refuted.empty() ? "" : ": " + r.refuted[0].message));
+    CHECK(r.verdict == (factor == 0.5 ? MachineVerdict::validated : MachineVerdict::refuted));
+  }
+}
+
 TEST_CASE("a word that may hold anything may be read and dropped") {
   // The upper half of a conversion to bf16 is of a scalar register with an old mask: it changes from trip to trip.
   kernels::AttentionSpec attention;

@@ -188,6 +188,8 @@ public:
   [[nodiscard]] Value slice(Value vector, int first, int lanes);
   [[nodiscard]] Value pack(std::span<const Value> scalars_or_vectors); ///< concatenation
   [[nodiscard]] Value bitcast(Value a, Type type);
+  /// The bits as whole words of i32; those behind the last lane are anybody's.
+  [[nodiscard]] Value words(Value a);
   /// @}
 
   /// @name Lanes of a wave

@@ -249,6 +249,53 @@ class OneStage(unittest.TestCase):
             sums(2, 1).build()
 
 
+class Pipelines(unittest.TestCase):
+    """Loops that load ahead, of every width of a copy: vectors of less than a word go through the registers of a block of assembly, too."""
+
+    def gemm(self, target, element, v, distance, ring, swizzle):
+        mma = MmaTiling.of(Atom.mma_best(target, element, element, "i32" if element == "i8" else "f32", 16), 2, 2, 64, 64, 64, 8)
+        k = Program("gemm", target, mma.threads())
+        out = "i32" if element == "i8" else "f32"
+        M, N = k.size("m", most=1 << 12), k.size("n", most=1 << 12)
+        K = k.size("k", most=1 << 12, multiple=v)
+        C, A, B = k.output("c", out, [M, N]), k.input("a", element, [M, K]), k.input("b", element, [N, K])
+        k.computes(C, lambda m, n: k.sum(K, lambda i: A[m, i] * B[n, i]))
+        bn, bm = k.workgroups(0, N, 64), k.workgroups(1, M, 64)
+        rows = rows_tv(64, 64, v, mma.threads())
+        a, b = (k.lds(name, element, [64, 64], Swizzle(*swizzle)) for name in ("lds_a", "lds_b"))
+        acc = k.zeros(out, mma.c(), [64, 64])
+
+        @k.loop(K, 64, distance=distance, ring=ring)
+        def trip(t):
+            k.copy(k.tile(A, [64, 64], [bm, t]), a, rows, v)
+            k.copy(k.tile(B, [64, 64], [bn, t]), b, rows, v)
+            k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma)
+
+        k.store(acc, k.tile(C, [64, 64], [bm, bn]), 1)
+        return k
+
+    def test_every_width(self):
+        random = numpy.random.default_rng(5)
+        for target in ("gfx90a", "gfx942"):
+            for element, swizzle, numpy_type, vectors in (
+                ("f16", (3, 3, 3), numpy.float16, (1, 2, 4, 8)), ("bf16", (3, 3, 3), None, (1,)),
+                ("i8", (3, 3, 4), numpy.int8, (1, 2, 4, 8)),
+            ):
+                for v in vectors:
+                    for distance, ring in ((0, 1), (1, 2), (2, 2), (2, 3)):
+                        with self.subTest(target=target, element=element, v=v, distance=distance, ring=ring):
+                            form = "asm" if (v, distance, ring) == (1, 2, 2) else "auto"  # a block, and not IR, can be made of it
+                            built = self.gemm(target, element, v, distance, ring, swizzle).build(loops=form)
+                            if numpy_type is None:
+                                continue
+                            m, n, k = 70, 65, 77 * v
+                            A = random.integers(-3, 4, (m, k)).astype(numpy_type)
+                            B = random.integers(-3, 4, (n, k)).astype(numpy_type)
+                            c = numpy.empty((m, n), numpy.int32 if element == "i8" else numpy.float32)
+                            built.run(c, A, B, m=m, n=n, k=k, check="all")
+                            numpy.testing.assert_array_equal(c, A.astype(numpy.int64) @ B.astype(numpy.int64).T)
+
+
 class Refused(unittest.TestCase):
     """Each of these is the right program with one place changed."""
 

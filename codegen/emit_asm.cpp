@@ -2,6 +2,7 @@
 
 #include "schedule/circle.h"
 #include "schedule/scaled_sums.h"
+#include "wait_limits.h"
 
 #include <inlay/codegen/schedule.h>
 
@@ -471,11 +472,9 @@ private:
                   : name + " " + a.vector + ", " + vector(r, residue) + offset;
     }
     case InstKind::wait: {
-      // The counters have 6 and 4 bits; a larger number is always satisfied.
       std::string s;
-      if (i.vm >= 0 && i.vm < 63) s += " vmcnt(" + std::to_string(i.vm) + ")";
-      if (i.lgkm >= 0 && i.lgkm < 15) s += " lgkmcnt(" + std::to_string(i.lgkm) + ")";
-      if (i.lgkm >= 15) s += " lgkmcnt(15)";
+      if (i.vm >= 0) s += " vmcnt(" + std::to_string(std::min(i.vm, most_vm)) + ")";
+      if (i.lgkm >= 0) s += " lgkmcnt(" + std::to_string(std::min(i.lgkm, most_lgkm)) + ")";
       return s.empty() ? "" : "s_waitcnt" + s;
     }
     case InstKind::barrier: return barrier(i.waves);

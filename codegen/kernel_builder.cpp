@@ -1,5 +1,6 @@
 // The module that a kernel is built in, the order of its memory accesses, its regions.
 #include "kernel_builder_impl.h"
+#include "wait_limits.h"
 
 #include <llvm/ADT/StringExtras.h>
 
@@ -332,8 +333,8 @@ void KernelBuilder::print(const std::string& format, std::span<const Value> valu
 
 void KernelBuilder::wait(int vm, int lgkm) {
   // vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8; all ones says nothing.
-  const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, 63)),
-             l = static_cast<unsigned>(lgkm < 0 ? 15 : std::min(lgkm, 15));
+  const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, most_vm)),
+             l = static_cast<unsigned>(lgkm < 0 ? 15 : std::min(lgkm, most_lgkm));
   llvm::IRBuilder<>& ir = live().ir;
   ir.CreateIntrinsic(intrinsic::amdgcn_s_waitcnt, {},
                      {ir.getInt32((v & 15U) | (v >> 4 << 14) | (7U << 4) | (l << 8))});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -291,6 +292,56 @@ loop:
   CHECK(clocks("1216") > one); // four a unit, which are launched one after the other
   CHECK(clocks("1216") < 1.2 * one);
   CHECK(clocks("2432") == Approx(2 * clocks("1216")).epsilon(0.1)); // two rounds
+  std::remove(name.c_str());
+}
+
+TEST_CASE("the unit that is modelled is chosen by --workgroups, how much of it by --sample") {
+  // Two units with a workgroup at a time; each has 40 trips more than the one before it, so one unit gets 0, 2, 4, 6, the other 1, 3, 5, 7.
+  const std::string name = file("chosen_of_time_test.s", assembly(R"(
+  s_mul_i32 s3, s2, 40
+  s_add_u32 s3, s3, 40
+loop:
+  v_add_u32 v1, v1, v0
+  s_sub_u32 s3, s3, 1
+  s_cmp_lg_u32 s3, 0
+  s_cbranch_scc1 loop)",
+                                                                  512, 0, 256));
+  const auto of = [&](const std::string& grid, const std::vector<std::string>& more) {
+    std::vector<std::string> a = {"time",      name,     "--arch", "gfx942",
+                                  "--grid",    grid,     "--arg",  "zeros:64",
+                                  "--data-in", "l2",     "--set",  "compute_units=2",
+                                  "--set",     "xcds=1", "--set",  "workgroup_launch_clk=0",
+                                  "--quick",   "--json"};
+    a.insert(a.end(), more.begin(), more.end());
+    return timing(a);
+  };
+  const auto clocks = [](const nlohmann::json& t) { return t["chip"]["clocks"].get<double>(); };
+  const auto alone = [&](const std::string& which) { return clocks(of("8", {"--workgroups", which})); };
+  // Wave instructions by hand: 2, 4 a trip and the end, of 4 waves.
+  const auto instructions = [](std::initializer_list<unsigned> ids) {
+    unsigned n = 0;
+    for (const unsigned i : ids) n += 4 * (3 + 4 * (40 + 40 * i));
+    return n;
+  };
+  CHECK(of("8", {"--workgroups", "1,3,5,7"})["instructions"] == instructions({1, 3, 5, 7}));
+  CHECK(of("8", {"--workgroups", "0-2"})["instructions"] == instructions({0, 1, 2}));
+  // One after the other, they take as long as each by itself, in any order.
+  const double odd = alone("1") + alone("3") + alone("5") + alone("7");
+  CHECK(alone("1,3,5,7") == Approx(odd).epsilon(0.03));
+  CHECK(alone("7,5,3,1") == Approx(odd).epsilon(0.03));
+  CHECK(alone("0,2,4,6") < 0.9 * odd);
+  // Left alone, `time` takes the unit with most to do.
+  const auto whole = of("8", {});
+  CHECK(whole["instructions"] == instructions({1, 3, 5, 7}));
+  CHECK(clocks(whole) == alone("1,3,5,7"));
+  CHECK(whole["chip"]["exact"] == true);
+  // Of a longer queue a part, with the error stated.
+  const auto all = of("60", {"--sample", "1000"}), part = of("60", {"--sample", "4"});
+  CHECK(all["chip"]["exact"] == true);
+  CHECK(part["chip"]["exact"] == false);
+  CHECK(part["instructions"].get<double>() < 0.5 * all["instructions"].get<double>());
+  CHECK(std::abs(clocks(part) - clocks(all)) <= part["chip"]["uncertainty"].get<double>());
+  CHECK(clocks(part) == Approx(clocks(all)).epsilon(0.05));
   std::remove(name.c_str());
 }
 

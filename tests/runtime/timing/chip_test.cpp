@@ -116,6 +116,72 @@ TEST_CASE("samples end with a round as full as the last one") {
   CHECK(sample_of(q, 1, 0) == std::vector<std::uint64_t>{0});
 }
 
+TEST_CASE("samples of workgroups that differ come from all over their queue") {
+  UnitQueue q;
+  for (std::uint64_t i = 0; i < 12; ++i) q.workgroups.push_back(i);
+  q.work = 24, q.longest = 13;
+  CHECK(sample_of(q, 1, 3) == std::vector<std::uint64_t>{2, 6, 10});
+  CHECK(sample_of(q, 2, 4) == std::vector<std::uint64_t>{2, 3, 6, 7, 10, 11});
+}
+
+TEST_CASE("a workgroup goes where a place is free first, and the units that may end last are all modelled") {
+  const auto queues = [](const std::vector<UnitQueue>& all) {
+    std::vector<std::vector<std::uint64_t>> out;
+    for (const UnitQueue& q : all) out.push_back(q.workgroups);
+    return out;
+  };
+  using Queues = std::vector<std::vector<std::uint64_t>>;
+  const Parameters one = bare().with("xcds", 1);
+  // The first keeps its unit to the end.
+  const ChipPlan two = plan(one.with("compute_units", 2), 8, 1);
+  CHECK(queues(dispatch(two, Work({{0, 100}, {1, 10}, {2, 10}, {7, 10}}, 8))) ==
+        Queues{{0}, {1, 2, 3, 4, 5, 6, 7}});
+  // Two places a unit, filled in turns; who shares a unit takes twice as long.
+  const ChipPlan pairs = plan(one.with("compute_units", 2), 6, 2);
+  CHECK(queues(dispatch(pairs, Work({{0, 100}, {1, 10}, {2, 10}, {3, 10}, {4, 10}, {5, 10}}, 6))) ==
+        Queues{{0, 2, 4}, {1, 3, 5}});
+  // Most work 20 + 45, longest workgroup 60; unit 0 is neither.
+  const ChipPlan three = plan(one.with("compute_units", 3), 4, 1);
+  CHECK(queues(heaviest(three, Work({{0, 55}, {1, 60}, {2, 20}, {3, 45}}, 4))) == Queues{{2, 3}, {1}, {0}});
+  CHECK(queues(heaviest(three, Work({{0, 9}, {1, 9}, {2, 9}, {3, 9}}, 4))).size() == 1);
+}
+
+TEST_CASE("the error that is stated, by hand") {
+  const auto ended = [](const std::vector<std::uint32_t>& clocks) {
+    UnitResult u;
+    for (std::uint32_t k = 0; k < clocks.size(); ++k) {
+      u.waves.push_back({});
+      u.waves.back().workgroup = k, u.waves.back().ended = clocks[k];
+    }
+    u.clocks = u.drained = clocks.back();
+    return u;
+  };
+  // Ten equal rounds, three modelled that end at 100, 200 and 320: 110 each, of which one is off by 10, and a fiftieth between units.
+  const ChipPlan ten = plan(bare(), 304 * 10, 1);
+  const UnitQueue q = heaviest(ten, {}).front();
+  const ChipTime even = extrapolate(ten, q, {0, 304, 608}, ended({100, 200, 320}));
+  CHECK(even.clocks == Approx(320 + 7 * 110));
+  CHECK(even.uncertainty == Approx(0.02 * 1090 + 7 * 10));
+  // Six rounds of two that do 10 and 30, two modelled in 200 clocks each: 5 clocks for a piece of work, of which 160 are left. Units differ by 0.06, rounds by a
+  // fiftieth of 200; while 30 goes on alone, 0.3 of the half that is missing.
+  const ChipPlan six = plan(bare().with("compute_units", 1).with("xcds", 1), 12, 2);
+  std::map<std::uint64_t, std::uint64_t> each;
+  for (std::uint64_t i = 0; i < 12; ++i) each[i] = i % 2 == 0 ? 10 : 30;
+  const Work known(each, 12);
+  const ChipTime uneven =
+      extrapolate(six, heaviest(six, known).front(), {0, 1, 6, 7}, ended({100, 200, 300, 400}), known);
+  CHECK(uneven.clocks == Approx(400 + 160 * 5));
+  CHECK(uneven.uncertainty == Approx(0.06 * 1200 + 4 * 160 / 20.0 / 2 + 0.3 * 0.5 * 160 * 5));
+  // Of the twelve two were executed, which differ by half of their mean: the others are taken for the second.
+  const Work two({{0, 10}, {1, 30}}, 12);
+  CHECK(two.doubt() == Approx(0.5));
+  const ChipTime guessed =
+      extrapolate(six, heaviest(six, two).front(), {0, 1, 6, 7}, ended({100, 200, 300, 400}), two);
+  CHECK(guessed.clocks == Approx(400 + 240 * 200 / 60.0));
+  CHECK(guessed.uncertainty ==
+        Approx(0.06 * 1200 + 4 * 240 / (340 / 12.0) / 2 + 0.3 * 0.5 * 240 * 200 / 60.0 + 0.3 * 0.5 * 1200));
+}
+
 TEST_CASE("work between executed workgroups is that of the nearer one") {
   const Work w({{0, 10}, {9, 100}}, 10);
   CHECK_FALSE(w.even());

@@ -1,6 +1,7 @@
 // Parts of a softmax: the rule by which they are put together, and the loop that does it.
 #include "parts.h"
 
+#include "../least_number.h"
 #include "../places.h"
 
 #include <inlay/codegen/mma_tiling.h>
@@ -102,12 +103,19 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
 }
 
 SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
-                           const Fragment& o, std::source_location where) {
+                           const Fragment& o, Least least, std::source_location where) {
   const auto greatest = [](const Exprs& v) { return max(v[0], v[1]); };
-  const auto power = [](const Exprs& v) { return exp(v[0] - v[1]); };
+  const auto power = [&](const Exprs& v) {
+    return exp(v[0] - (least == Least::number ? least_number(v[1]) : v[1]));
+  };
   const Fragment most = k.map({m, k.fold(Monoid::max, x, 1, where)}, greatest, codegen::Element::f32, where);
   const Fragment weights = k.map({x, most}, power, codegen::Element::f32, where),
-                 again = k.map({m, most}, power, codegen::Element::f32, where);
+                 again = k.map(
+                     {m, most},
+                     [&](const Exprs&v) {
+                       return power({least == Least::number ? least_number(v[0]) : v[0], v[1]});
+                     },
+                     codegen::Element::f32, where);
   k.update(
       l, {again, k.fold(Monoid::sum, weights, 1, where)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; },
       where);

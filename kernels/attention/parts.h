@@ -35,12 +35,14 @@ struct SoftmaxParts {
 ///
 ///     most = max(m, max x),   weights = exp(x - most),   l = l exp(m - most) + sum weights,   o = o exp(m - most)
 ///
-/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line.
+/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line. Scores of a whole tile may be
+/// minus infinity where `least` is a number: what is subtracted is then least_number(most) and least_number(m).
 struct SoftmaxTile {
   Fragment most, weights;
 };
+enum class Least { infinity, number };
 [[nodiscard]] SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
-                                         const Fragment& o,
+                                         const Fragment& o, Least least = Least::infinity,
                                          std::source_location where = std::source_location::current());
 
 } // namespace inlay::kernels

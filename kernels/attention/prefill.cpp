@@ -1,6 +1,7 @@
 // Attention of sequences of any lengths: what it computes, and how its data moves.
 #include "prefill.h"
 
+#include "../least_number.h"
 #include "../transposed.h"
 #include "parts.h"
 
@@ -78,6 +79,8 @@ Program varlen_attention_program(const Prefill& s) {
   if (s.alibi) slopes = k.input("slopes", Element::f32, {H, 1});
   if (s.bias) bias = k.input("bias", s.out(), {R, H, N});
   if (s.sinks) sinks = k.input("sinks", Element::f32, {H, 1});
+  // Of a bias all that a row sees may be minus infinity.
+  const auto number = [&](Expr x) { return s.bias ? least_number(x) : x; };
   // What is made of a product: the score of key i, for the row whose position is `at`; `with`: the slope and the bias, where there are.
   const auto seen = [&](Sym i, Expr at, Sym end, Expr x, const Exprs& with) {
     x = capped(x * scale, s.soft_cap);
@@ -101,7 +104,8 @@ Program varlen_attention_program(const Prefill& s) {
       if (bias) with.push_back(k(*bias, {k.at(row, b, j), h, i}));
       return seen(i, k(position, {b, j, 0}), end, all, with);
     };
-    const Expr most = k.fold(Monoid::max, N, score);
+    const Expr greatest = k.fold(Monoid::max, N, score),
+               most = number(s.bias && sinks ? max(greatest, k(*sinks, {h, 0})) : greatest);
     const std::function<Expr(Sym)> e = [score, most](Sym i) { return exp(score(i) - most); };
     const Expr sum = k.sum(N, e), all = sinks ? sum + exp(k(*sinks, {h, 0}) - most) : sum;
     return Said{end, most, all, e, [&, b, hk, d, end](Sym i) {
@@ -179,16 +183,27 @@ Program varlen_attention_program(const Prefill& s) {
         return inside(i, N, seen(i, v[1], end, scales ? v[0] * v[2] : v[0], {v.begin() + 3, v.end()}),
                       minus_infinity);
       });
-      const auto [most, p] = online_softmax(k, x, m, l, o);
+      const auto [most, p] = online_softmax(k, x, m, l, o, s.bias ? Least::number : Least::infinity);
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds_v, pv.b(), 8), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
-    const Fragment all =
-        sinks ? k.map({l, of_head(*sinks), m}, [](const Exprs& v) { return v[0] + exp(v[1] - v[2]); }) : l;
+    Fragment all = l, greatest = m;
+    if (sinks) {
+      const Fragment sink = of_head(*sinks);
+      if (s.bias) {
+        // The greatest of the keys may be minus infinity, and then the sink is far above it.
+        greatest = k.map({m, sink}, [](const Exprs& v) { return max(v[0], v[1]); });
+        const Fragment again =
+            k.map({m, greatest}, [](const Exprs& v) { return exp(least_number(v[0]) - least_number(v[1])); });
+        k.update(l, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+        k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      }
+      all = k.map({l, sink, greatest}, [&](const Exprs& v) { return v[0] + exp(v[1] - number(v[2])); });
+    }
     k.store(k.map({o, all, scales ? scale_of(1) : all},
                   [&](const Exprs& v) { return (scales ? v[0] * v[2] : v[0]) / v[1]; }),
             to_o, 4);
-    k.store(k.map({m, all}, [](const Exprs& v) { return v[0] + log(v[1]); }), to_lse, 1);
+    k.store(k.map({greatest, all}, [&](const Exprs& v) { return number(v[0]) + log(v[1]); }), to_lse, 1);
   };
   k.if_less(Sym(0), end, attend, [&] {
     k.store(k.zeros(Element::f32, pv.c(), {rows, DV}), to_o, 4);

@@ -1,5 +1,5 @@
 // Softmax, normalisations and a gated activation of rows.
-#include "../program_names.h"
+#include "../least_number.h"
 #include "row.h"
 
 #include "../data.h"
@@ -32,16 +32,20 @@ Program softmax_program(const RowSpec& s) {
   const Tensor Y = s.in_place ? k.inout("x", s.type, {M, N}) : k.output("y", s.type, {M, N}),
                X = s.in_place ? Y : k.input("x", s.type, {M, N});
   k.computes(Y, [&](const auto& c) {
-    const auto shifted = [&](Sym i) {
-      return exp(k(X, {c[0], i}) - k.fold(Monoid::max, N, [&](Sym j) { return k(X, {c[0], j}); }));
-    };
+    const Expr greatest = k.fold(Monoid::max, N,
+                                 [&](Sym j) {
+                                   return k(X, {c[0], j});
+                                 }),
+               most = s.streamed ? least_number(greatest) : greatest;
+    const auto shifted = [&](Sym i) { return exp(k(X, {c[0], i}) - most); };
     return shifted(c[1]) / k.sum(N, shifted);
   });
 
   const Sym row = k.workgroups(0, M, 1);
   const Layout tv = rows_tv(1, capacity, v, s.threads);
   if (s.streamed) {
-    // Once for the maximum and the sum, which is scaled by the maximum so far; once more for what is written.
+    // Once for the maximum and the sum, which is scaled by the maximum so far; once more for what is written. The first parts may be
+    // minus infinity all of them.
     const Layout of_row = without_axis(tv, 1);
     const Fragment m = k.full(-INFINITY, of_row, {1, 1}), l = k.zeros(Element::f32, of_row, {1, 1});
     k.loop(N, capacity, {.distance = 0, .ring = 1}, [&](Sym t) {
@@ -49,14 +53,17 @@ Program softmax_program(const RowSpec& s) {
           k.fill(k.load(k.tile(X, {1, capacity}, {row, t}), tv, v), 1, capacity * t, N, -INFINITY);
       const Fragment most =
           k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return max(a[0], a[1]); });
-      const auto from_most = [](const Exprs& a) { return exp(a[0] - a[1]); };
-      k.update(l, {k.map({m, most}, from_most), k.fold(Monoid::sum, k.map({x, most}, from_most), 1)},
+      const auto from_most = [](const Exprs& a) { return exp(a[0] - least_number(a[1])); };
+      const Fragment scale = k.map({m, most}, [&](const Exprs& a) {
+        return from_most({least_number(a[0]), a[1]});
+      });
+      k.update(l, {scale, k.fold(Monoid::sum, k.map({x, most}, from_most), 1)},
                [](const Exprs& a) { return a[0] * a[1] + a[2]; });
       k.update(m, {most}, [](const Exprs& a) { return a[1]; });
     });
     k.loop(N, capacity, {.distance = 0, .ring = 1}, [&](Sym t) {
       const Fragment x = k.load(k.tile(X, {1, capacity}, {row, t}), tv, v);
-      k.store(k.map({x, m, l}, [](const Exprs& a) { return exp(a[0] - a[1]) / a[2]; }),
+      k.store(k.map({x, m, l}, [](const Exprs& a) { return exp(a[0] - least_number(a[1])) / a[2]; }),
               k.tile(Y, {1, capacity}, {row, t}), v);
     });
     return k;

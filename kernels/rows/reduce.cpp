@@ -1,4 +1,5 @@
 // Rows to numbers: sums, extrema and logarithms of sums, the place of the maximum, log_softmax, cross-entropy, and gradients of these.
+#include "../least_number.h"
 #include "page.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,12 @@ struct Rows {
   }
   Row row(const RowSpec& s) { return {k, s, k.workgroups(0, M, 1), N}; }
 };
+
+// Of row r; of a streamed one as Row::exponentials has it.
+Expr greatest(Program& k, const RowSpec& s, const Tensor& X, Sym r, Sym columns) {
+  const Expr most = k.fold(Monoid::max, columns, [&](Sym i) { return k(X, {r, i}); });
+  return s.streamed ? least_number(most) : most;
+}
 
 Expr magnitude(Expr e) { return max(e, e * -1.0); }
 
@@ -60,7 +67,7 @@ Program row_reduce_program(const ReduceAsked& s) {
   k.computes(Y, [&](const auto& c) {
     const auto x = [&](Sym i) { return k(X, {c[0], i}); };
     if (s.op != Op::logsumexp) return result(k.fold(monoid, N, [&](Sym i) { return term(x(i)); }));
-    const Expr most = k.fold(Monoid::max, N, x);
+    const Expr most = greatest(k, s, X, c[0], N);
     return most + log(k.sum(N, [&](Sym i) { return exp(x(i) - most); }));
   });
   Row row = rows.row(s);
@@ -148,9 +155,7 @@ Program log_softmax_program(const RowAsked& s) {
   const Sym N = rows.N;
   const Tensor Y = k.output("y", s.type, {rows.M, N}), X = k.input("x", s.type, {rows.M, N});
   k.computes(Y, [&](const auto& c) {
-    const auto shifted = [&](Sym i) {
-      return k(X, {c[0], i}) - k.fold(Monoid::max, N, [&](Sym j) { return k(X, {c[0], j}); });
-    };
+    const auto shifted = [&](Sym i) { return k(X, {c[0], i}) - greatest(k, s, X, c[0], N); };
     return shifted(c[1]) - log(k.sum(N, [&](Sym i) { return exp(shifted(i)); }));
   });
   Row row = rows.row(s);
@@ -232,7 +237,7 @@ Program cross_entropy_program(const RowAsked& s) {
                   k.constant(0));
   };
   const auto logarithm = [&](Sym r) {
-    const Expr most = k.fold(Monoid::max, N, [&](Sym i) { return k(X, {r, i}); });
+    const Expr most = greatest(k, s, X, r, N);
     return most + log(k.sum(N, [&](Sym i) { return exp(k(X, {r, i}) - most); }));
   };
   k.computes(E, [&](const auto& c) { return logarithm(c[0]); });

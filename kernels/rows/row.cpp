@@ -2,15 +2,11 @@
 #include "row.h"
 
 #include "../data.h"
+#include "../least_number.h"
 
 #include <bit>
 
 namespace inlay::kernels {
-
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Tensor;
 
 void check_rows(const std::string& kernel, const RowSpec& s) {
   const auto refuse = [&](const std::string& field, const std::string& value, const std::string& hint) {
@@ -159,22 +155,29 @@ void Row::store(const Fragment& value, const Tensor& to, Where where) {
 
 std::pair<Fragment, Fragment> Row::exponentials(const Tensor& of) {
   const auto from = [](const Exprs& a) { return exp(a[0] - a[1]); };
+  const auto number = [](const Exprs& a) { return least_number(a[0]); };
   if (!streamed_) {
     const Fragment most = fold(Monoid::max, {of}, {}, [](const Exprs& a, Sym) { return a[0]; });
     return {most, fold(Monoid::sum, {of}, {most}, [&](const Exprs& a, Sym) { return from(a); })};
   }
-  // The sum is scaled by the maximum so far.
+  // The sum is scaled by the maximum so far, and the first parts may be minus infinity all of them.
   const Fragment m = k_.full(-INFINITY, of_row(), {1, 1}), l = k_.zeros(Element::f32, of_row(), {1, 1});
   k_.loop(columns_, capacity_, {.distance = 0, .ring = 1}, [&](Sym t) {
     const Fragment x = k_.fill(loaded({of}, {}, t)[0], 1, capacity_ * t, columns_, -INFINITY);
     const Fragment most = k_.map(
         {m, k_.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return max(a[0], a[1]); }, Element::f32);
-    const Fragment scale = k_.map({m, most}, from, Element::f32),
-                   sum = k_.fold(Monoid::sum, k_.map({x, most}, from, Element::f32), 1);
+    const Fragment least = k_.map({most}, number, Element::f32),
+                   scale = k_.map(
+                       {m, least},
+                       [&](const Exprs&a) {
+                         return from({number(a), a[1]});
+                       },
+                       Element::f32),
+                   sum = k_.fold(Monoid::sum, k_.map({x, least}, from, Element::f32), 1);
     k_.update(l, {scale, sum}, [](const Exprs& a) { return a[0] * a[1] + a[2]; });
     k_.update(m, {most}, [](const Exprs& a) { return a[1]; });
   });
-  return {m, l};
+  return {k_.map({m}, number, Element::f32), l};
 }
 
 } // namespace inlay::kernels

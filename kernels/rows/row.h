@@ -79,7 +79,7 @@ public:
   /// The value of a tensor of one column, `scale(m,0)`, and a store there.
   [[nodiscard]] codegen::Fragment load(const codegen::Tensor& of, Where where = Where::current());
   void store(const codegen::Fragment& value, const codegen::Tensor& to, Where where = Where::current());
-  /// The maximum of a row and the sum of exp(x - maximum), in one reading.
+  /// The maximum of a row and the sum of exp(x - maximum), in one reading; streamed, the maximum is least_number(maximum).
   [[nodiscard]] std::pair<codegen::Fragment, codegen::Fragment> exponentials(const codegen::Tensor& of);
   /// The layout of a row's values.
   [[nodiscard]] Layout of_row() const { return codegen::without_axis(tv_, 1); }

@@ -583,6 +583,53 @@ class Kernels(unittest.TestCase):
         p /= p.sum(-1, keepdims=True)
         numpy.testing.assert_allclose(o, numpy.einsum("bhqk,bkhd->bqhd", p, vv), rtol=8 * RELATIVE, atol=2 * RELATIVE)
 
+    def test_softmax_in_parts_where_whole_parts_are_minus_infinity(self):
+        """A part of 256 columns or 64 keys: none, the first, the first and half of the next, all but the last, all of a row."""
+        n, part = 1024, 256
+        x = self.array(5, n, dtype=numpy.float32)
+        for row, hidden in enumerate((0, part, part + part // 2, n - 1, n)):
+            x[row, :hidden] = -numpy.inf
+        options = {"m": 5, "n": n, "dtype": "f32", "threads": 64, "vectors": 1, "stream": "yes"}
+        wide = x.astype(float)
+        with numpy.errstate(all="ignore"):
+            most = wide.max(-1, keepdims=True)
+            e = numpy.exp(wide - most)
+            sums = e.sum(-1, keepdims=True)
+            lse = numpy.where(numpy.isinf(most), -numpy.inf, most + numpy.log(sums))
+            log_softmax = wide - lse
+        targets = numpy.full(5, n - 1, numpy.int32)
+        for name, inputs, more, want in (("softmax", {}, {}, {"y": e / sums}), ("log_softmax", {}, {}, {"y": log_softmax}),
+                                         ("row_reduce", {}, {"op": "logsumexp"}, {"y": lse}),
+                                         ("cross_entropy", {"targets": targets}, {}, {"lse": lse, "loss": -log_softmax[:, -1]})):
+            got = inlay.run_kernel(name, {"x": x, **inputs}, **options, **more)
+            for output, value in want.items():
+                numpy.testing.assert_allclose(got[output], value.ravel(), rtol=2.0**-18, atol=2.0**-20, err_msg=name)
+
+        d, heads, keys, queries, page = 64, 2, 256, 48, 16
+        q, kk, v = self.array(queries, heads, d), self.array(16, page, heads, d), self.array(16, page, heads, d)
+        bias = self.array(queries, heads, keys)
+        for i in range(queries):
+            bias[i, :, :(0, 64, 96, keys - 1, keys)[i % 5]] = -numpy.inf
+        scores = numpy.einsum("qhd,khd->hqk", q.astype(float), kk.reshape(-1, heads, d).astype(float)) / 8 + bias.transpose(1, 0, 2)
+        for sinks in (None, numpy.array([0.5, -numpy.inf], numpy.float32)):
+            options = {"dtype": "f16", "head_dim": d, "kv_heads": heads, "page": page, "sequences": 1, "queries": queries, "keys": keys, "pages": 16,
+                       "tile_q": 64, "tile_k": 64, "waves": 4, "causal": "no", "bias": "yes", "sinks": "no" if sinks is None else "yes"}
+            inputs = {"q": q, "k": kk, "v": v, "bias": bias, "table": numpy.arange(16, dtype=numpy.int32), "ends": numpy.array([keys], numpy.int32),
+                      "row": numpy.append(numpy.arange(queries), [0] * 16).astype(numpy.int32), "position": numpy.full(64, keys - 1, numpy.int32)}
+            sink = numpy.full((heads, 1, 1), -numpy.inf) if sinks is None else sinks.astype(float).reshape(heads, 1, 1)
+            if sinks is not None:
+                inputs["sinks"] = sinks
+            got = inlay.run_kernel("varlen_attention", inputs, **options)
+            with numpy.errstate(all="ignore"):
+                most = numpy.maximum(scores.max(-1, keepdims=True), sink)
+                e = numpy.exp(scores - most)
+                sums = e.sum(-1, keepdims=True) + numpy.exp(sink - most)
+                want = numpy.einsum("hqk,khd->qhd", e / sums, v.reshape(-1, heads, d).astype(float))
+                lse = numpy.where(numpy.isinf(most), -numpy.inf, most + numpy.log(sums))[:, :, 0].T
+            self.assertEqual(numpy.isnan(want).any(axis=(1, 2)).sum(), 9)  # rows without a key, whose head has no sink
+            numpy.testing.assert_allclose(got["o"].reshape(64, heads, d)[:queries].astype(float), want, rtol=8 * RELATIVE, atol=2 * RELATIVE)
+            numpy.testing.assert_allclose(got["lse"].reshape(64, heads)[:queries], lse, rtol=2.0**-16, atol=2.0**-10)
+
     def test_sizes_of_zero(self):
         f = self.array
         for out, shape in ((inlay.gemm(f(0, 8), f(8, 4)), (0, 4)), (inlay.gemm(f(3, 8), f(8, 0)), (3, 0)), (inlay.gemm(f(3, 0), f(0, 4)), (3, 4)),

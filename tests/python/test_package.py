@@ -630,6 +630,22 @@ class Kernels(unittest.TestCase):
             numpy.testing.assert_allclose(got["o"].reshape(64, heads, d)[:queries].astype(float), want, rtol=8 * RELATIVE, atol=2 * RELATIVE)
             numpy.testing.assert_allclose(got["lse"].reshape(64, heads)[:queries], lse, rtol=2.0**-16, atol=2.0**-10)
 
+    def test_groups_by_offsets_on_the_device(self):
+        """moe_blocks makes the table of grouped_gemm from where the groups start; two of them have no rows."""
+        block, n, k, starts = 64, 64, 128, numpy.array([0, 0, 128, 192, 192], numpy.int32)
+        with tempfile.TemporaryDirectory() as folder:
+            inlay.build("moe_blocks", folder, block=block)
+            inlay.build("grouped_gemm", folder, dtype="f16", out="f32", tile_m=block, tile_n=64, waves="2x2")
+            tables, product = (inlay.load(f"{folder}/{name}.json", device="emulator") for name in ("moe_blocks", "grouped_gemm"))
+        of_blocks, rows = numpy.zeros(5, numpy.int32), 5 * block
+        tables(of_blocks, starts, blocks=5, experts=5)
+        a, b, c = self.array(rows, k), self.array(5, n, k), numpy.zeros((rows, n), numpy.float32)
+        product(c, a, b, of_blocks, m=rows, n=n, k=k, groups=5)
+        groups = (1, 1, 2, 4, 4)
+        numpy.testing.assert_array_equal(of_blocks, groups)
+        want = numpy.concatenate([a[i * block:(i + 1) * block].astype(float) @ b[g].astype(float).T for i, g in enumerate(groups)])
+        numpy.testing.assert_allclose(c, want, rtol=1e-5, atol=1e-4)
+
     def test_sizes_of_zero(self):
         f = self.array
         for out, shape in ((inlay.gemm(f(0, 8), f(8, 4)), (0, 4)), (inlay.gemm(f(3, 8), f(8, 0)), (3, 0)), (inlay.gemm(f(3, 0), f(0, 4)), (3, 4)),

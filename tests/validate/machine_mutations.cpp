@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|recent] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -349,6 +349,29 @@ std::vector<Subject> subjects(const std::string& more) {
     all.insert(all.end(), others.begin(), others.end());
     return all;
   }
+  if (more == "recent") { // states in place
+    const auto steps =
+        shaped({"batch", "heads"},
+               {{1, 2}, {2, 2}, {1, 4}, {3, 4}, {2, 6}, {5, 2}, {1, 8}, {4, 4}, {2, 10}, {1, 16}});
+    const auto tokens = shaped(
+        {"b", "d"},
+        {{1, 8}, {3, 64}, {2, 520}, {5, 136}, {1, 1032}, {4, 264}, {7, 16}, {2, 2048}, {11, 24}, {1, 504}});
+    return {
+        {"gated_delta_step", {{"key", "32"}, {"value", "32"}, {"columns", "32"}, {"threads", "64"}}, steps},
+        {"gated_delta_step",
+         {{"key", "64"},
+          {"value", "32"},
+          {"columns", "32"},
+          {"threads", "64"},
+          {"state", "bf16"},
+          {"dtype", "f16"},
+          {"arch", "gfx950"}},
+         steps},
+        {"causal_conv1d_update", {{"rows", "2"}}, tokens},
+        {"causal_conv1d_update",
+         {{"width", "2"}, {"dtype", "f16"}, {"rows", "2"}, {"arch", "gfx950"}},
+         tokens}};
+  }
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -423,9 +446,9 @@ int main(int argc, char** argv) {
                  "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
                  "twelve kernels; "
                  "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
-                 "guards that a path decides")
+                 "guards that a path decides; `recent`: states in place")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns", "ahead"}));
+                             "windows", "tables", "turns", "ahead", "recent"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

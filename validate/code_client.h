@@ -571,7 +571,7 @@ public:
       return run_.names.endless(u.tensor, u.address + *at, formulas_.asked(formulas_.canonical(inside)));
     }
     return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step,
-                         formulas_.asked(formulas_.canonical(inside)));
+                         run_.names.without_sure(formulas_, formulas_.canonical(inside)));
   }
 
   /// A word or address that is one of two, by a condition: that, and both.

@@ -390,7 +390,7 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
     out.push_back(
         endless ? names.endless(i.access.tensor, base + lane, formulas->asked(formulas->canonical(inside)))
                 : names.of(i.access.tensor, base + lane, records - lane, step,
-                           formulas->asked(formulas->canonical(inside))));
+                           names.without_sure(*formulas, formulas->canonical(inside))));
   }
   return out;
 }

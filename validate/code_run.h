@@ -70,6 +70,11 @@ public:
     watched_.insert(watched_.end(), symbols.begin(), symbols.end());
   }
   [[nodiscard]] bool watched(Sym s) const;
+  /// Without conditions with a quotient that hold in every launch, as 2 (n / 2) - n + 1 >= 0: a compiler leaves them out. Those of
+  /// what is watched have another form where that is a number.
+  [[nodiscard]] Formulas::Condition without_sure(Formulas& formulas, const Formulas::Condition& c) const {
+    return formulas.asked(c, [&](Sym d) { return Formulas::has_quotient(d) && !watched(d); });
+  }
   /// Of what no descriptor ends: the address, and what has to hold.
   [[nodiscard]] ElementAccess endless(int tensor, Sym address, Formulas::Condition inside) {
     return of(tensor, address, Sym(std::int64_t{1} << 60) - address, Sym(0), std::move(inside));

@@ -786,10 +786,21 @@ Formulas::Condition Formulas::canonical(const Condition& c) const {
   return out;
 }
 
-Formulas::Condition Formulas::asked(const Condition& c) {
+bool Formulas::has_quotient(Sym s) {
+  for (const Term& t : s.terms())
+    for (const Factor& f : t.factors())
+      if (s.context()->atom(f.atom).kind == AtomKind::floor_div) return true;
+  return false;
+}
+
+Formulas::Condition Formulas::asked(const Condition& c, const std::function<bool(Sym)>& of) {
   Condition out;
   out.never = c.never;
   for (const Sym& d : c.all) {
+    if (of && !of(d)) {
+      out.all.push_back(d);
+      continue;
+    }
     const auto [at, fresh] = always_.try_emplace(d, false);
     if (fresh) at->second = decide(false, Sym(0), d, contract_) == Truth::yes;
     if (!at->second) out.all.push_back(d);

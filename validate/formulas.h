@@ -88,8 +88,9 @@ public:
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
   [[nodiscard]] static Sym without_factors(Sym s);
 
-  /// Without what holds in every launch.
-  [[nodiscard]] Condition asked(const Condition& c);
+  /// Without what holds in every launch, of the conditions that `of` names, or of all.
+  [[nodiscard]] Condition asked(const Condition& c, const std::function<bool(Sym)>& of = nullptr);
+  [[nodiscard]] static bool has_quotient(Sym s);
 
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }

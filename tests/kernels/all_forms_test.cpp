@@ -164,6 +164,9 @@ Flags small(const Listed& one) {
       found->second = std::to_string(most);
   };
   at_most("queries", std::max(64LL, at("tile-q")) + 3);
+  // Of images n is their number, and k that of filters.
+  const std::vector<std::string> names = find_kernel(one.kernel)->size_names();
+  if (std::find(names.begin(), names.end(), "h") != names.end()) at_most("n", 2), at_most("k", 132);
   // Keys in pages are whole tiles of them.
   const long long keys = std::max(64LL, at("tile-k"));
   at_most("keys", one.kernel == "varlen_attention" ? 2 * keys : 2 * keys + 16);

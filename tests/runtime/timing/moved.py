@@ -2,6 +2,7 @@
 """Clocks of the catalogue that another binary models otherwise, and why.
 
     tests/runtime/timing/moved.py INLAY BEFORE [--numbers TARGET=FILE ..] [--write docs/measurements/timing.md] [--only WORD]
+    tests/runtime/timing/moved.py INLAY - --numbers gfx950=FILE: INLAY's own kernels with the numbers of FILE, all groups together, by how much they move
 
 BEFORE is the binary of an older commit; --numbers has its runtime/data/timing_TARGET.json. Each of its kernels is run by both, in its default form and in FORMS. Of those whose clocks differ by
 more than 10 % the reasons are looked for with INLAY alone: groups of numbers are given their former values, one group at a time, and what that takes back of the clocks is the group's part.
@@ -49,15 +50,30 @@ def kernels(binary):
     return re.findall(r"^(\w+): ", told, re.M)
 
 
+def former(names, numbers):
+    """--set options that take a group back: the former value, or the one at which its mechanism does nothing."""
+    sets = []
+    for name, off in names.items():
+        value = off if name in OFF else numbers.get(name, {}).get("value", off)
+        if value is not None:
+            sets += ["--set", f"{name}={value}"]
+    return sets
+
+
+def by_numbers(inlay, numbers, only):
+    for target, of in numbers.items():
+        sets, moved = [s for names in GROUPS.values() for s in former(names, of)], []
+        for kernel in kernels(inlay):
+            a, b = (timing(inlay, kernel, "", target, *NOW, *more) if only in kernel else None for more in (sets, []))
+            if a and b and abs(b[0] / a[0] - 1) > LEAST:
+                moved.append((b[0] / a[0] - 1, kernel))
+        print(f"{target}: " + ", ".join(f"`{kernel}` {100 * part:+.0f}" for part, kernel in sorted(moved, key=lambda m: -m[0])))
+
+
 def reasons(inlay, kernel, form, target, now, before, numbers, same_code):
     parts = []
     for what, names in GROUPS.items():
-        sets = []
-        for name, off in names.items():
-            value = off if name in OFF else numbers.get(name, {}).get("value", off)
-            if value is not None:
-                sets += ["--set", f"{name}={value}"]
-        t = timing(inlay, kernel, form, target, *NOW, *sets)
+        t = timing(inlay, kernel, form, target, *NOW, *former(names, numbers))
         part = (now - t[0]) / before if t else 0
         if abs(part) >= 0.03:
             parts.append((part, what))
@@ -82,6 +98,9 @@ def main():
         target, file = n.split("=", 1)
         with open(file, encoding="utf-8") as f:
             numbers[target] = json.load(f)["parameters"]
+    if o.before == "-":
+        by_numbers(o.inlay, numbers, o.only)
+        return
     lines = ["| kernel | | target | clocks before | now | | of which, in points |", "|---|---|---|--:|--:|--:|---|"]
     moved = same = 0
     for kernel in kernels(o.before):

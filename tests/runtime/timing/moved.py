@@ -46,6 +46,10 @@ def timing(binary, kernel, form, target, *more):
 
 
 def kernels(binary):
+    """By --json, or as older binaries print them."""
+    ran = subprocess.run([binary, "kernels", "--json"], capture_output=True, text=True)
+    if ran.returncode == 0:
+        return [k["name"] for k in json.loads(ran.stdout)]
     told = subprocess.run([binary, "kernels"], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^(\w+): ", told, re.M)
 

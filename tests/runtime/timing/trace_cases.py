@@ -1,8 +1,8 @@
 """The 18 launches of published thread traces of MI350X that the cycle model is held against: how each was launched.
 
 Source of the traces: github.com/jhinpan/flydsl-kernel-profiling-lib, commit bce529c: decoded thread traces (rocprofv3) of FlyDSL kernels. Nothing of it is kept
-here; shapes, strides and the state of inputs are those of its harness, as far as it tells them. MoE routing, the context lengths and page tables of the two MQA
-kernels are rebuilt: it does not publish them.
+here; shapes, strides and the state of inputs are those of its harness, as far as it tells them. MoE routing and page tables are rebuilt: it does not
+publish them.
 """
 import os
 import struct
@@ -65,8 +65,9 @@ def mqa_launch(chunks, safe, context=131072):
         (0x118, z(len(chunks) * 256)), (0x128, i(64)), (0x130, words(rows)), (0x148, i(context))]
 
 
-big_grid, big_arguments = mqa_launch([17 * 15 + 9] * 27 + [17 * 14 + 9] * 5, 17)
-small_grid, small_arguments = mqa_launch([17, 17, 17, 18], 1)
+# Contexts of the harness, in chunks of 256: torch.randint with seed 0 between a quarter and three quarters of the most.
+big_grid, big_arguments = mqa_launch([255, 147, 368, 373, 153, 248, 364, 293, 184, 192, 300, 245, 200, 367, 216, 304, 292, 264, 344, 329, 308, 251, 161, 206, 333, 167, 378, 237, 218, 194, 133, 370], 17)
+small_grid, small_arguments = mqa_launch([12, 23, 14, 20], 1, 8192)
 moe1_ids, moe1_experts, moe1_valid = moe(32, 8, 2, 32, 10)
 moebs_ids, moebs_experts, moebs_valid = moe(256, 8, 2, 16, 40)
 

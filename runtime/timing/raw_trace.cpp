@@ -218,7 +218,7 @@ ThreadTrace read_raw_trace(const std::string& folder) {
     line[&i] = static_cast<std::uint32_t>(t.code.size());
     t.code.push_back({i.text, i.address});
   }
-  double first = std::numeric_limits<double>::infinity(), last = 0;
+  double first = std::numeric_limits<double>::infinity(), last = -first;
   for (const auto& [engine, e] : decoded) {
     // Clocks of an engine count from its first event; engines are aligned by their first real time.
     std::int64_t from = std::numeric_limits<std::int64_t>::max();
@@ -234,9 +234,12 @@ ThreadTrace read_raw_trace(const std::string& folder) {
     std::vector<std::uint32_t> begins;
     for (const RawOccupancy& o : e.events) {
       const auto time = static_cast<std::int64_t>(o.time);
-      if ((o.flags & 1U) != 0) begins.push_back(since(time)), ++t.all_waves;
-      first = std::min(first, static_cast<double>(time - real));
-      last = std::max(last, static_cast<double>(time - real));
+      if ((o.flags & 1U) != 0) {
+        begins.push_back(since(time)), ++t.all_waves;
+        first = std::min(first, static_cast<double>(time - real));
+      } else {
+        last = std::max(last, static_cast<double>(time - real));
+      }
     }
     std::sort(begins.begin(), begins.end());
     if (t.begins.empty()) t.begins = std::move(begins);
@@ -255,7 +258,10 @@ ThreadTrace read_raw_trace(const std::string& folder) {
     }
   }
   if (t.waves.empty()) throw std::runtime_error(folder + ": no wave of " + t.kernel + " was traced");
-  t.clocks = std::max(0.0, last - first); // infinite is first where nothing began
+  if (!(last > first))
+    throw std::runtime_error(
+        folder + " has no begin of a wave with an end after it: the launch's clocks are not in it");
+  t.clocks = last - first;
   return t;
 }
 

@@ -232,22 +232,25 @@ struct RawFolder {
         kernel("v_mov_b32 v1, 0\nv_add_u32 v2, v1, v1\ns_nop 0\ns_endpgm\n", isa::Arch::gfx950, {});
     entry = CodeObject::parse(code).kernels()[0].address;
     write("12_code_object_id_3.out", {code.begin(), code.end()});
-    for (unsigned engine : {0, 1}) {
-      const std::uint64_t zero = 5000 + 100000 * engine;  // engines count from different clocks
-      const std::uint64_t from = zero + 40 + 60 * engine; // and have their first wave at different times
-      Raw r;
-      r.put(std::uint64_t{2}).occupancy(from, true).occupancy(from + 300, false);
-      r.put(std::uint64_t{2}, std::int64_t(zero), std::uint64_t{70}, std::uint64_t{0},
-            std::int64_t(zero + 2000), std::uint64_t{170}, std::uint64_t{0});
-      r.put(std::uint64_t{100000000}, std::uint64_t{1});
-      const auto at = static_cast<std::int64_t>(from);
-      r.wave(2, at, at + 300, 4);
-      r.instruction(0, 4, at + 30, entry)
-          .instruction(8, 12, at + 34, entry + 4)
-          .instruction(0, 4, at + 50, 0x9999, 8)
-          .instruction(200, 204, at + 60, entry + 12);
-      write("12_34_shader_engine_" + std::to_string(engine) + "_7.att", r.bytes);
-    }
+    for (unsigned engine : {0U, 1U}) write_engine(engine, true);
+  }
+  /// One wave of it; `ends`: whether its end is among the events.
+  void write_engine(unsigned engine, bool ends) const {
+    const std::uint64_t zero = 5000 + 100000 * engine;  // engines count from different clocks
+    const std::uint64_t from = zero + 40 + 60 * engine; // and have their first wave at different times
+    Raw r;
+    r.put(std::uint64_t{ends ? 2U : 1U}).occupancy(from, true);
+    if (ends) r.occupancy(from + 300, false);
+    r.put(std::uint64_t{2}, std::int64_t(zero), std::uint64_t{70}, std::uint64_t{0},
+          std::int64_t(zero + 2000), std::uint64_t{170}, std::uint64_t{0});
+    r.put(std::uint64_t{100000000}, std::uint64_t{1});
+    const auto at = static_cast<std::int64_t>(from);
+    r.wave(2, at, at + 300, 4);
+    r.instruction(0, 4, at + 30, entry)
+        .instruction(8, 12, at + 34, entry + 4)
+        .instruction(0, 4, at + 50, 0x9999, 8)
+        .instruction(200, 204, at + 60, entry + 12);
+    write("12_34_shader_engine_" + std::to_string(engine) + "_7.att", r.bytes);
   }
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder + "/" + name, std::ios::binary) << bytes;
@@ -290,6 +293,9 @@ TEST_CASE("raw traces are read by the decoder's library, where there is one") {
   CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("/nowhere/decoder.so cannot be opened") !=
         std::string::npos);
   ::setenv("INLAY_TRACE_DECODER", INLAY_FAKE_TRACE_DECODER, 1);
+  for (unsigned engine : {0U, 1U}) x.write_engine(engine, false);
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("no begin of a wave with an end") !=
+        std::string::npos);
   x.write("12_34_shader_engine_0_7.att", "short");
   CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("the decoder says 4") != std::string::npos);
   x.write("12_34_shader_engine_0_8.att", "short");

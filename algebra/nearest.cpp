@@ -34,27 +34,40 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return d[a.size()][b.size()];
 }
 
+namespace {
+
+// attention for flash_attention, rms for rmsnorm: names of which it is a part.
+std::vector<std::string> containing(std::string_view given, std::span<const std::string> known) {
+  const std::string part = folded(given);
+  std::vector<std::string> out;
+  for (const std::string& name : known)
+    if (part.size() >= 3 && folded(name).find(part) != std::string::npos) out.push_back(name);
+  return out;
+}
+
+} // namespace
+
 std::string nearest(std::string_view given, std::span<const std::string> known) {
   std::string found;
   std::size_t best = longest;
   for (const std::string& name : known)
     if (const std::size_t n = edit_distance(given, name); n < best) best = n, found = name;
   if (best <= std::max<std::size_t>(1, std::min(found.size(), given.size()) / 3)) return found;
-  // attention for flash_attention, rms for rmsnorm: a part of one name alone.
-  const std::string part = folded(given);
-  std::string only;
-  for (const std::string& name : known) {
-    if (part.size() < 3 || folded(name).find(part) == std::string::npos) continue;
-    if (!only.empty()) return {};
-    only = name;
-  }
-  return only;
+  const std::vector<std::string> parts = containing(given, known);
+  return parts.size() == 1 ? parts[0] : "";
 }
 
 std::string did_you_mean(std::string_view given, std::span<const std::string> known,
                          std::string_view before) {
-  const std::string name = nearest(given, known);
-  return name.empty() ? "" : "did you mean " + std::string(before) + name + "? ";
+  std::vector<std::string> names;
+  if (const std::string one = nearest(given, known); !one.empty())
+    names.push_back(one);
+  else if (names = containing(given, known); names.size() > 8)
+    names.clear();
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + std::string(before) + names[i];
+  return all.empty() ? "" : "did you mean " + all + "? ";
 }
 
 } // namespace inlay

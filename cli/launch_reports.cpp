@@ -169,7 +169,7 @@ std::string report_junit(const std::vector<Launch>& launches, const std::string&
 
 namespace {
 
-/// Where a file is in a pull request: below the repository (GITHUB_WORKSPACE) or this folder; else where it lies. Source: RFC 3986, 2.3; SARIF
+/// Where a file is in a pull request: below the repository, GITHUB_WORKSPACE or else this folder; else where it lies. Source: RFC 3986, 2.3; SARIF
 /// 2.1.0, 3.4.4.
 std::string uri_of(const Launch& line) {
   std::string path = text_of(line, "path");
@@ -178,14 +178,9 @@ std::string uri_of(const Launch& line) {
   if (path.empty() || (path.starts_with("/") && !std::filesystem::exists(path, none)))
     path = text_of(line, "file");
   const char* const repository = std::getenv("GITHUB_WORKSPACE");
-  for (std::string root :
-       {std::string(repository != nullptr ? repository : ""), std::filesystem::current_path(none).string()}) {
-    if (!root.empty() && !root.ends_with("/")) root += "/";
-    if (!root.empty() && path.starts_with(root)) {
-      path.erase(0, root.size());
-      break;
-    }
-  }
+  std::string root = repository != nullptr ? repository : std::filesystem::current_path(none).string();
+  if (!root.ends_with("/")) root += "/";
+  if (root != "/" && path.starts_with(root)) path.erase(0, root.size()); // nobody's repository is /
   std::string out = path.starts_with("/") ? "file://" : "";
   for (const char c : path)
     if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||

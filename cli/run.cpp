@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -177,6 +179,9 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
     return failed(session, arguments, Exit::bad_input, with_own_options(app, e.what()));
   } catch (const std::runtime_error& e) {
     return failed(session, arguments, Exit::bad_input, e.what());
+  } catch (const std::bad_alloc&) {
+    return failed(session, arguments, Exit::bad_input,
+                  "not enough memory for what is asked for\n  hint   smaller sizes");
   } catch (const std::exception& e) {
     return failed(session, arguments, Exit::internal, e.what());
   }
@@ -198,6 +203,7 @@ std::string read_text(Session& session, const std::string& file) {
     text << session.in.rdbuf();
     return text.str();
   }
+  if (std::filesystem::is_directory(file)) throw std::runtime_error("'" + file + "' is a directory");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error("cannot read '" + file + "'");
   text << stream.rdbuf();

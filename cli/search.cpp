@@ -4,6 +4,7 @@
 #include <inlay/machine/target.h>
 #include <inlay/solver/search.h>
 
+#include <bit>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -80,6 +81,11 @@ int search_swizzles(Session& session, const SearchArguments& a) {
                   << "-way, " << best.clocks << " clocks\n";
       for (const Verdict& v : best.proofs)
         if (v.witness) session.out << "  " << v.witness->text << "\n";
+      // A swizzle permutes tiles of whole powers of two.
+      if (const std::uint64_t whole = std::bit_ceil(a.tile); whole != a.tile)
+        if (const auto larger = search_swizzle(views, a.arch, whole); !larger.empty())
+          session.out << "  " << larger.front().text() << " is, of a tile of " << whole
+                      << " bytes; it does not permute " << a.tile << "\n";
     }
   } else if (!a.json) {
     session.out << found.front().text() << " is conflict-free on " << a.arch << " for " << views.size()

@@ -74,7 +74,7 @@ Variation parse_variation(const std::string& text) {
     v.values.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (equals == std::string::npos || v.name.empty() || v.values.size() < 2)
+  if (equals == std::string::npos || v.name.empty() || v.values.empty() || v.values[0].empty())
     throw std::invalid_argument(
         fmt::format("--vary '{}' is not of the form NAME=VALUE|VALUE\n"
                     "  hint   --vary 'tile=64x64x64|128x128x64' --vary 'direct-to-lds=no|yes'",

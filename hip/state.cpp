@@ -79,6 +79,8 @@ void State::open() {
   o.devices = std::max(1U, number("INLAY_HIP_DEVICES", o.devices));
   o.max_instructions = number("INLAY_HIP_MAX_INSTRUCTIONS", o.max_instructions);
   if (o.devices > 64) throw HipError(invalid_value, "INLAY_HIP_DEVICES: more than 64 devices");
+  if (constexpr unsigned most = 1000; o.seeds > most)
+    throw HipError(invalid_value, "INLAY_HIP_STRESS: more than " + std::to_string(most) + " launches");
   if (o.devices > 1 && o.seeds != 0)
     throw HipError(
         invalid_value,

@@ -26,8 +26,9 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
       refuse(fmt::format("{} = {}", s.name, values[i]), fmt::format("{} to {}", s.least, s.most));
     if (values[i] % s.multiple != 0)
       refuse(fmt::format("{} = {} is not a multiple of {}", s.name, values[i], s.multiple),
-             fmt::format("pad it to {}; zeros are right in a sum, not in a maximum or a mean",
-                         (values[i] + s.multiple - 1) / s.multiple * s.multiple));
+             (values[i] < s.multiple ? "" : fmt::format("{} or ", values[i] / s.multiple * s.multiple)) +
+                 fmt::format("{}; what is padded is zeros in a sum, not in a maximum or a mean",
+                             (values[i] + s.multiple - 1) / s.multiple * s.multiple));
   }
   LaunchPlan plan;
   const auto tiles = [&](const Axis& g) {

@@ -1,4 +1,5 @@
 #include "problem.h"
+#include "with_data.h"
 
 #include <inlay/kernels/build.h>
 
@@ -6,7 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <fstream>
 #include <map>
+#include <optional>
 
 namespace inlay::kernels {
 namespace {
@@ -52,9 +55,57 @@ std::vector<std::size_t> places(const codegen::Program& program, const Tensor& t
 
 } // namespace
 
+namespace {
+
+/// Bytes of memory that this process can have without swapping, by the kernel's MemAvailable and the limit of its control group; nothing
+/// where neither is said. Sources: proc_meminfo(5), Linux's cgroup-v2 documentation.
+std::optional<std::uint64_t> free_memory() {
+  std::optional<std::uint64_t> least;
+  std::ifstream lines("/proc/meminfo");
+  for (std::string name, line; lines >> name; std::getline(lines, line))
+    if (std::uint64_t kib = 0; name == "MemAvailable:" && lines >> kib) least = kib * 1024;
+  std::ifstream most_of_group("/sys/fs/cgroup/memory.max"), used_of_group("/sys/fs/cgroup/memory.current");
+  if (std::uint64_t most = 0, used = 0; most_of_group >> most && used_of_group >> used) // "max" is no number
+    least = std::min(least.value_or(UINT64_MAX), most - std::min(most, used));
+  return least;
+}
+
+/// "4.4 TB".
+std::string in_words(double bytes) {
+  constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return fmt::format("{:.3g} {}", bytes, units[unit]);
+}
+
+} // namespace
+
+LaunchPlan plan_with_data(const codegen::Program& program, const std::vector<std::int64_t>& sizes) {
+  const LaunchContract contract = contract_of(program);
+  LaunchPlan plan = contract.plan(sizes);
+  double all = 0;
+  std::string largest;
+  double most = 0;
+  std::size_t i = 0;
+  for (const Tensor& t : program.tensors()) {
+    if (t.space != codegen::Space::global) continue;
+    const auto bytes = static_cast<double>(contract.buffers.at(i++).bytes(sizes));
+    const double elements = bytes * 8 / codegen::bits(t.element);
+    all += 2 * bytes + 8 * elements * (t.output ? 2 : 1);
+    if (bytes > most) most = bytes, largest = t.name;
+  }
+  if (const auto there = free_memory(); there && all > static_cast<double>(*there))
+    throw std::invalid_argument(fmt::format(
+        "{}: data for these sizes take {} of memory ({} alone has {}; on the host, on the emulated device "
+        "and as "
+        "doubles to compare with), and {} are free\n  hint   smaller sizes; inlay build needs no data",
+        program.name(), in_words(all), largest, in_words(most), in_words(static_cast<double>(*there))));
+  return plan;
+}
+
 Workload::Workload(codegen::Program program, std::vector<std::int64_t> sizes)
     : program_(std::move(program)), sizes_(std::move(sizes)),
-      plan_(contract_of(program_).plan(sizes_)) { // refuses sizes that the kernel does not cover
+      plan_(plan_with_data(program_, sizes_)) { // refuses sizes that the kernel does not cover
   input_.sizes = sizes_;
 }
 

@@ -38,8 +38,9 @@ std::unique_ptr<Kernel> find_kernel(const std::string& name) {
     names.push_back(kernel->name());
     known += (known.empty() ? "" : ", ") + names.back();
   }
-  throw std::invalid_argument(
-      fmt::format("there is no kernel '{}'\n  hint   {}{}", name, did_you_mean(name, names), known));
+  const std::string meant = did_you_mean(name, names);
+  throw std::invalid_argument(fmt::format("there is no kernel '{}'\n  hint   {}{}", name, meant,
+                                          meant.empty() ? known : "inlay kernels lists all"));
 }
 
 std::optional<std::int64_t> number_in(const std::string& text, std::int64_t lower, std::int64_t upper) {

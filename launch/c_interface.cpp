@@ -108,6 +108,9 @@ Hip load(const std::vector<std::string>& names) {
   return hip;
 }
 
+constexpr int no_device = 100,
+              invalid_device = 101; // hipErrorNoDevice, hipErrorInvalidDevice (hip_runtime_api.h)
+
 /// The name of a device's processor out of hipDeviceProp_t, whose `gcnArchName` lies elsewhere in every version: the whole of the
 /// structure is searched for it.
 std::string arch_of(const Hip& hip, int ordinal) {
@@ -287,9 +290,16 @@ inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out
       throw Refused("device '" + text + "': " + why, INLAY_DEVICE);
     }
     if (device->hip.fail != nullptr) device->check(device->hip.fail(1), "inlay_hip_fail_on_finding");
-    device->check(device->hip.hipInit(0), "hipInit");
+    const int begun = device->hip.hipInit(0);
     int count = 0;
-    device->check(device->hip.hipGetDeviceCount(&count), "hipGetDeviceCount");
+    // HIP 5 answers hipErrorInvalidDevice to hipInit where there is no device.
+    const int counted = device->hip.hipGetDeviceCount(&count);
+    if (!emulator && (begun == invalid_device || counted == no_device || (counted == 0 && count == 0)))
+      throw Refused("HIP finds no AMD GPU here\n  hint   inlay devices says why; the emulator is the device "
+                    "\"emulator\"",
+                    INLAY_DEVICE);
+    device->check(begun, "hipInit");
+    device->check(counted, "hipGetDeviceCount");
     if (ordinal < 0 || ordinal >= count)
       throw Refused("there is no device " + std::to_string(ordinal) + ", there are " + std::to_string(count),
                     INLAY_DEVICE);

@@ -333,8 +333,9 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
     if (v % s.multiple != 0)
       throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v) + " is not a multiple of " +
                             std::to_string(s.multiple),
-                        "pad it to " + std::to_string((v / s.multiple + 1) * s.multiple) +
-                            "; zeros are right in a sum, not in a maximum or a mean");
+                        (v < s.multiple ? "" : std::to_string(v / s.multiple * s.multiple) + " or ") +
+                            std::to_string((v / s.multiple + 1) * s.multiple) +
+                            "; what is padded is zeros in a sum, not in a maximum or a mean");
   }
   if (nothing) {
     p.grid = {0, 0, 0};

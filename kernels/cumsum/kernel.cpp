@@ -2,6 +2,7 @@
 #include "../data.h"
 #include "../kernels.h"
 #include "../options.h"
+#include "../with_data.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/cumsum/spec.h>
@@ -21,10 +22,11 @@ using Read = Reads<Asked>;
 
 Problem cumsum_problem(const CumsumSpec& spec, std::int64_t n, std::int64_t m, std::uint64_t seed) {
   const Element type = spec.type;
+  const LaunchPlan plan = plan_with_data(cumsum_program(spec), {n, m});
   const Matrix x = random_matrix(n, m, type, seed);
   const auto groups = static_cast<std::size_t>((m + spec.columns() - 1) / spec.columns());
   Problem problem;
-  problem.launch = contract_of(cumsum_program(spec)).plan({n, m});
+  problem.launch = plan;
   problem.buffers = {
       {"Y", poison(static_cast<std::size_t>(bytes_of(type) * n * m)), true},
       {"CARRY", poison(static_cast<std::size_t>(4 * ((n + spec.rows - 1) / spec.rows) * m)), false},

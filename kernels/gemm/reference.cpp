@@ -1,6 +1,7 @@
 // The GEMM's problems and their judge: Eigen in double precision, an error bound for every element.
 #include "../data.h"
 #include "../map/language.h"
+#include "../with_data.h"
 
 #include <inlay/kernels/gemm/spec.h>
 
@@ -91,7 +92,7 @@ struct BlockScales {
 Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed,
                      const GemmPads& pads) {
   Problem problem;
-  problem.launch = plan_gemm_launch(spec, m, n, k, pads);
+  problem.launch = plan_with_data(gemm_program(spec), gemm_sizes(spec, m, n, k, pads));
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));

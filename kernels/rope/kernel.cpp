@@ -2,6 +2,7 @@
 #include "../data.h"
 #include "../kernels.h"
 #include "../options.h"
+#include "../with_data.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rope/spec.h>
@@ -22,6 +23,7 @@ using Read = Reads<Asked>;
 
 Problem rope_problem(const RopeSpec& spec, std::int64_t tokens, std::int64_t heads, std::int64_t rows,
                      std::uint64_t seed) {
+  const LaunchPlan plan = plan_with_data(rope_program(spec), {tokens, heads, rows});
   const Eigen::Index half = spec.head_dim / 2, n = tokens * heads;
   const Element type = spec.type;
   const Matrix x = random_matrix(n, 2 * half, type, seed);
@@ -45,7 +47,7 @@ Problem rope_problem(const RopeSpec& spec, std::int64_t tokens, std::int64_t hea
   std::memcpy(table.data(), positions.data(), table.size());
 
   Problem problem;
-  problem.launch = contract_of(rope_program(spec)).plan({tokens, heads, rows});
+  problem.launch = plan;
   if (!spec.in_place)
     problem.buffers.push_back({"Y", poison(static_cast<std::size_t>(bytes_of(type) * n * 2 * half)), true});
   problem.buffers.push_back({"X", to_bytes(x, type), spec.in_place});

@@ -1,6 +1,7 @@
 // The kernels of rows on the command line, their problems and their judges.
 #include "../data.h"
 #include "../kernels.h"
+#include "../with_data.h"
 #include "row.h"
 
 #include <inlay/kernels/build.h>
@@ -92,7 +93,7 @@ Rows normalised(const RowSpec& spec, const Matrix& x, const Matrix& w, const Mat
 } // namespace
 
 Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  const LaunchPlan plan = contract_of(softmax_program(spec)).plan({m, n});
+  const LaunchPlan plan = plan_with_data(softmax_program(spec), {m, n});
   // From -8 to 8, so that the largest and the smallest result differ by 2^23.
   const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, n, spec.type, seed), spec.type), m, n, spec.type);
   Problem problem;
@@ -128,7 +129,7 @@ namespace {
 
 Problem norm_problem(const RowSpec& spec, bool centre, std::int64_t m, std::int64_t n, std::uint64_t seed) {
   Problem problem;
-  problem.launch = contract_of(centre ? layernorm_program(spec) : rmsnorm_program(spec)).plan({m, n});
+  problem.launch = plan_with_data(centre ? layernorm_program(spec) : rmsnorm_program(spec), {m, n});
   const Element type = spec.type, to = spec.quantised.value_or(type);
   Matrix x = random_matrix(m, n, type, seed);
   const Matrix w = random_matrix(1, n, type, seed + 1), b = random_matrix(1, n, type, seed + 2),
@@ -220,7 +221,7 @@ Problem layernorm_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, s
 
 Problem silu_and_mul_problem(const RowSpec& spec, std::int64_t m, std::int64_t d, std::uint64_t seed) {
   Problem problem;
-  problem.launch = contract_of(silu_and_mul_program(spec)).plan({m, d});
+  problem.launch = plan_with_data(silu_and_mul_program(spec), {m, d});
   const Element type = spec.type;
   const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, 2 * d, type, seed), type), m, 2 * d, type);
   problem.buffers = {{"Y", poison(static_cast<std::size_t>(bytes_of(type) * m * d)), true},

@@ -3,6 +3,7 @@
 #include "../data.h"
 #include "../kernels.h"
 #include "../options.h"
+#include "../with_data.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
@@ -41,12 +42,13 @@ codegen::Program program(const Asked& asked) {
 
 Problem problem_of(const Asked& asked, std::uint64_t seed) {
   const std::int64_t n = asked.n;
+  const LaunchPlan plan = plan_with_data(program(asked), {n});
   const Matrix a = random_matrix(1, n, Element::f32, seed), b = random_matrix(1, n, Element::f32, seed + 1);
   Problem problem;
   problem.buffers = {{"c", poison(static_cast<std::size_t>(n) * 4), true},
                      {"a", to_bytes(a, Element::f32), false},
                      {"b", to_bytes(b, Element::f32), false}};
-  problem.launch = contract_of(program(asked)).plan({n});
+  problem.launch = plan;
   problem.flops = static_cast<double>(n);
   problem.text = fmt::format("c[{0}] = a[{0}] + b[{0}], f32", n);
   problem.check = [a, b, n](std::span<const Bytes> buffers) {

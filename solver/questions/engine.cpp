@@ -33,6 +33,44 @@ std::vector<FormulaRef> parse_all(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// The words of a condition that are no calls: its symbols.
+std::set<std::string> names_in_text(const std::string& text) {
+  std::set<std::string> out;
+  const auto letter = [&](std::size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_');
+  };
+  for (std::size_t i = 0, end = 0; i < text.size(); i = end) {
+    for (end = i + 1; letter(i) && letter(end);) ++end;
+    if (letter(i) && std::isdigit(static_cast<unsigned char>(text[i])) == 0 &&
+        (end == text.size() || text[end] != '('))
+      out.insert(text.substr(i, end - i));
+  }
+  return out;
+}
+
+/// Notes of symbols that are in one condition and nowhere else, where they limit nothing but themselves: mostly misspellings. What an
+/// equation names is a definition.
+std::vector<std::string> strangers(const Facts& facts, const std::set<std::string>& asked) {
+  std::map<std::string, std::size_t> conditions;
+  std::set<std::string> defined;
+  for (std::string fact : facts)
+    for (bool more = true; more;) { // of "a && b" each
+      const std::size_t end = fact.find("&&");
+      const std::string one = fact.substr(0, end);
+      for (const std::string& name : names_in_text(one)) {
+        ++conditions[name];
+        if (one.find("==") != std::string::npos) defined.insert(name);
+      }
+      more = end != std::string::npos;
+      fact.erase(0, more ? end + 2 : end);
+    }
+  std::vector<std::string> out;
+  for (const auto& [name, count] : conditions)
+    if (count == 1 && !asked.contains(name) && !defined.contains(name))
+      out.push_back("the symbol " + name + " occurs in one condition, and nowhere in what is asked");
+  return out;
+}
+
 std::vector<const Parts*> parts_of(const std::vector<const Subject*>& subjects) {
   std::vector<const Parts*> out;
   for (const Subject* s : subjects) out.push_back(&s->parts());
@@ -161,6 +199,7 @@ Engine::Engine(std::string property, std::vector<const Subject*> subjects, std::
     throw QuestionError("the enumeration limit " + std::to_string(options.enumeration_limit) +
                         " is more than " + std::to_string(greatest_limit) +
                         " indices\n  hint   a table of so many values takes 2 GiB of memory");
+  notes = strangers(facts_, names_in_question(subjects_, terms_));
   require_extents();
 }
 

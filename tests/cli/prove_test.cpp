@@ -64,6 +64,15 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
   CHECK(inlay_command({"prove", "coalesced", "((4,16),8):((8,K),1)", "--element-bytes", "2", "--where",
                        "K % 64 == 0", "--lines", "15"})
             .exit == 1);
+  // A misspelt name limits nothing; what an equation names is a definition.
+  const auto noted = [](const std::string& where) {
+    const Ran ran = inlay_command({"prove", "injective", "(M,K):(ld,1)", "--where", where});
+    return (ran.out + ran.err).find("the symbol q occurs in one condition, and nowhere") != std::string::npos;
+  };
+  CHECK(noted("q >= K && ld >= K"));
+  CHECK(!noted("ld >= K"));
+  CHECK(!noted("ld >= K && K == 8 * q"));
+  CHECK(!noted("q >= K && ld >= q"));
   Ran open = inlay_command({"prove", "injective", "(i * 7919) % 1000003", "--domain", "1000003", "--limit",
                             "1000", "--steps", "0"});
   CHECK(open.exit == 3);

@@ -217,7 +217,30 @@ TEST_CASE("names that are nearly right") {
   CHECK(has(err({"run", "gemm", "--validte"}), "did you mean --validate? a kernel's options"));
   CHECK(has(err({"run", "gemm", "--chek", "all"}), "did you mean --check? --arch")); // the command's own
   CHECK(has(err({"run", "rms_norm", "--help"}), "did you mean rmsnorm?"));
+  const std::string several = err({"run", "attention"});
+  CHECK(has(
+      several,
+      "did you mean flash_attention, varlen_attention, attention_backward_delta, attention_backward_dq or "
+      "attention_backward_dkv? inlay kernels lists all"));
+  CHECK(!has(several, "vector_add"));
+  CHECK(has(err({"run", "nothing_like_it"}), "vector_add")); // then all are named
   CHECK(has(err({"run", "rmsnorm", "--seed", "many"}), "--seed cannot be 'many'"));
+  // Data that no machine has: what they take, and what there is.
+  for (const std::vector<std::string>& huge :
+       {std::vector<std::string>{"run", "gemm", "--m", "1000000", "--n", "1000000", "--k", "64"},
+        {"run", "softmax", "--m", "16777216", "--n", "65536"},
+        {"run", "cumsum", "--n", "1000000", "--m", "1000000"}}) {
+    const Ran ran = inlay_command(huge);
+    CHECK(ran.exit == Exit::bad_input);
+    CHECK(has(ran.err, " TB of memory ("));
+    CHECK(has(ran.err, " are free\n  hint   smaller sizes"));
+    CHECK(!has(ran.err, "internal"));
+  }
+  CHECK(has(err({"run", "flash_attention", "--head-dim", "80"}), "'80' is none of 64, 128"));
+  CHECK(has(err({"run", "flash_attention", "--queries", "131073"}), "1 to 131072"));
+  CHECK(has(err({"run", "flash_attention", "--heads", "3", "--group", "2"}),
+            "heads = 3 is not a multiple of 2\n  hint   2 or 4; "));
+  CHECK(has(err({"tune", "gemm", "--vary", "tile="}), "not of the form NAME=VALUE|VALUE"));
   CHECK(has(err({"build", "rmsnorm", "--arch", "gfx943"}), "did you mean gfx942? gfx942 (MI300X, MI325X)"));
   CHECK(has(err({"build", "rmsnorm", "--arch=MI300Y"}), "did you mean MI300X?"));
   for (const char* yes : {"yes", "true", "1"})
@@ -227,6 +250,15 @@ TEST_CASE("names that are nearly right") {
   CHECK(inlay_command({"build", "flash_attention", "--causal", "true", "--no-validate", "--program"}).out ==
         inlay_command({"build", "flash_attention", "--causal", "1", "--no-validate", "--program"}).out);
   CHECK(has(err({"search", "swizle"}), "did you mean swizzle? inlay search --help"));
+  const Ran part =
+      inlay_command({"search", "swizzle", "--tile", "8191", "--view", "ds_read_b128 ((16,4)):((128,16))"});
+  CHECK(part.exit == Exit::no);
+  CHECK(has(part.out, " is, of a tile of 8192 bytes; it does not permute 8191\n"));
+  CHECK(
+      has(inlay_command({"search", "swizzle", "--tile", "8192", "--view", "ds_read_b128 ((16,4)):((128,16))"})
+              .out,
+          " is conflict-free on gfx942"));
+  CHECK(has(err({"inspect", "/usr"}), "'/usr' is a directory"));
   CHECK(!has(err({"search"}), "did you mean"));
   CHECK(has(err({"run", "softmax", "--dtype", "f61"}), "hint"));
 #endif

@@ -3,9 +3,13 @@
 
 #include "../cli/build_manifest.h"
 
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/schedule.h>
 #include <inlay/codegen/sum_order.h>
 #include <inlay/kernels/launch.h>
+#ifdef INLAY_PYTHON_CLAIMS
+#include <inlay/validate/code.h>
+#endif
 
 #include <fmt/format.h>
 
@@ -20,6 +24,9 @@ namespace {
 struct Built {
   kernels::Artifact artifact;
   std::string manifest;
+  /// Extents as formulas of the sizes, of each buffer whose elements lie row by row.
+  std::vector<std::vector<kernels::SizeFormula>> shapes{};
+  std::string validation{}; ///< "", "validated", or "undecided: " and why
 };
 
 /// The message of the library, whose line is of the program's file: of a claim, `spec FILE:LINE`; of what is not generated, `line LINE`.
@@ -80,23 +87,82 @@ void warn_of_one_stage(const codegen::Program& program, const kernels::BuildOpti
       "{}: the loop at {}:{} loads nothing ahead, though distance = {}: with ring = 1 there is one stage\n"
       "  hint   ring = 2 or more, or distance = 0",
       program.name(), first.where.file_name(), first.where.line(), distance);
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw py::error_already_set();
 }
+
+/// Every axis has one stride, which is the product of the extents that follow.
+bool lies_row_by_row(const codegen::Tensor& t) {
+  if (!t.place.is_plain() || codegen::bits(t.element) < 8) return false;
+  Sym product(1);
+  for (std::size_t i = t.shape.size(); i-- > 0; product = product * t.shape[i]) {
+    const SymLayout mode = t.shape.size() == 1 ? t.place.inner() : t.place.inner().mode(i);
+    if (mode.modes().size() != 1 || !(mode.modes()[0].extent == t.shape[i]) ||
+        !(mode.modes()[0].stride.scale == product))
+      return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<kernels::SizeFormula>> shapes_of(const codegen::Program& program) {
+  std::vector<std::string> names;
+  for (const codegen::Size& s : program.sizes()) names.push_back(to_string(s.symbol));
+  std::vector<std::vector<kernels::SizeFormula>> out;
+  for (const codegen::Tensor& t : program.tensors()) {
+    if (t.space != codegen::Space::global) continue;
+    auto& shape = out.emplace_back();
+    if (lies_row_by_row(t))
+      for (const Sym& extent : t.shape) shape.emplace_back(to_string(extent), names);
+  }
+  return out;
+}
+
+#ifdef INLAY_PYTHON_CLAIMS
+/// The machine code held against the instructions that it was made from. Errors: std::runtime_error where it does something else.
+std::string validation_of(const codegen::Program& program, const kernels::Artifact& artifact,
+                          const kernels::BuildOptions& options) {
+  using runtime::symbolic::Verdict;
+  const codegen::Graph graph = expand(program);
+  const auto code = apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
+  const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
+  const auto report = kernels::validate::validate_code(object, object.kernel(artifact.kernel), code);
+  if (report.verdict == Verdict::validated) return "validated";
+  std::string why;
+  for (const auto& f : report.refuted)
+    why += fmt::format("\n  {:#x} '{}', wave {} lane {}: {}", f.address, f.text, f.wave, f.lane, f.message);
+  if (report.verdict == Verdict::undecided && report.refuted.empty())
+    return "undecided: " +
+           (report.undecided.empty() ? "nothing that was tried decides it" : report.undecided.front());
+  throw std::runtime_error(fmt::format("{}: machine code {}{}", artifact.kernel,
+                                       runtime::symbolic::to_string(report.verdict), why));
+}
+#else
+std::string validation_of(const codegen::Program&, const kernels::Artifact&, const kernels::BuildOptions&) {
+  return "undecided: this package was built without validation";
+}
+#endif
 
 std::shared_ptr<Built> build(const Owner& k, const std::string& scheduler, const std::string& loops,
                              bool validate) {
   kernels::BuildOptions options;
   options.scheduler = scheduler;
   options.loops = loops;
-  options.validate = validate;
   const auto built = of_whole(k, [&](const codegen::Program& program) {
     auto out = std::make_shared<Built>(Built{kernels::build(program, options), {}});
+    if (validate) out->validation = validation_of(program, out->artifact, options);
     out->artifact.source = std::shared_ptr<const kernels::Source>(k, &k->source);
     out->manifest = cli::manifest_of(out->artifact, program.name() + ".hsaco", {}).text();
+    out->shapes = shapes_of(program);
     out->artifact.source.reset();
     return out;
   });
   warn_of_one_stage(k->source.program, options);
+  if (built->validation.starts_with("undecided")) {
+    const std::string text = k->source.program.name() +
+                             ": the claims are proved; whether the machine code does what was proved is " +
+                             built->validation + "\n  hint   artifact.run(.., stress=4) tries it";
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw py::error_already_set();
+  }
   return built;
 }
 
@@ -112,6 +178,19 @@ std::vector<std::int64_t> sizes_of(const Built& b, const std::map<std::string, s
   for (const auto& [name, value] : given) said += (said.empty() ? "" : ", ") + name;
   throw std::invalid_argument(fmt::format("{}: the sizes {} were given\n  hint   {}", b.artifact.kernel,
                                           said.empty() ? "none" : said, names.empty() ? "none" : names));
+}
+
+/// The extents of each buffer whose elements lie row by row, else none, in the order of the contract. Errors: as of a launch.
+std::vector<std::vector<std::int64_t>> shapes(const Built& b,
+                                              const std::map<std::string, std::int64_t>& given) {
+  const std::vector<std::int64_t> sizes = sizes_of(b, given);
+  static_cast<void>(b.artifact.contract.plan(sizes));
+  std::vector<std::vector<std::int64_t>> out;
+  for (const auto& formulas : b.shapes) {
+    auto& shape = out.emplace_back();
+    for (const kernels::SizeFormula& extent : formulas) shape.push_back(extent(sizes));
+  }
+  return out;
 }
 
 /// One launch on arrays of bytes, where they lie; of several devices those of the first come first. With launches under stress the first is
@@ -268,7 +347,12 @@ void add_built(py::module_& m) {
                                for (const auto& x : b.artifact.contract.sizes) out.push_back(x.name);
                                return out;
                              })
+      .def_readonly("validation", &Built::validation,
+                    "What build(validate=True) found: 'validated', or 'undecided: ' and why; '' where it was "
+                    "not asked. What is "
+                    "refuted is a ProgramError.")
       .def("_run", &run)
+      .def("_shapes", &shapes)
       .def("__repr__", [](const Built& b) {
         return fmt::format("<Artifact {} for {}, {} bytes, {} claims proved>", b.artifact.kernel,
                            b.artifact.arch, b.artifact.hsaco.size(), b.artifact.proofs.proved());
@@ -288,7 +372,8 @@ void add_built(py::module_& m) {
       .def("build", located(&build), py::kw_only(), py::arg("scheduler") = "modulo",
            py::arg("loops") = "auto", py::arg("validate") = false,
            "Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine "
-           "code against it. A loop with ring = 1 that asks for a distance and has none is a UserWarning.");
+           "code against it, which artifact.validation tells; undecided is a UserWarning. A loop with ring = "
+           "1 that asks for a distance and has none is a UserWarning.");
 }
 
 } // namespace inlay::python

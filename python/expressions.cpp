@@ -102,6 +102,26 @@ std::string text_of(const PyExpr& e) {
   return codegen::to_string(e.value, [&](int id) { return e.program->source.program.tensor_name(id); });
 }
 
+std::string text_of(const PySym& a) { return to_string(a.value); }
+
+template <class T>
+bool unordered(const T& a, const py::object& b) {
+  const std::string pair = text_of(a) + " and " + std::string(py::str(b));
+  if constexpr (std::is_same_v<T, PySym>)
+    throw py::type_error("which of " + pair +
+                         " is less depends on the launch\n  hint   k.if_less(a, b, ...) branches "
+                         "there; inside(i, n, x, y) chooses a value; min(a, b), max(a, b)");
+  else
+    throw py::type_error("which of " + pair +
+                         " is less is known on the device\n  hint   select(a, b, yes, no) is a >= b "
+                         "? yes : no; min(a, b), max(a, b)");
+}
+template <class T>
+T no_power(const T& a, const py::object&) {
+  throw py::type_error("no power of " + text_of(a) + "\n  hint   x * x" +
+                       (std::is_same_v<T, PyExpr> ? ", sqrt(x), or exp2(p * log2(x)) of inlay.codegen" : ""));
+}
+
 } // namespace
 
 void add_expressions(py::module_& m) {
@@ -130,6 +150,11 @@ void add_expressions(py::module_& m) {
       .def(
           "__eq__", [](const PySym& a, const PySym& b) { return a.value == b.value; }, py::is_operator())
       .def("__hash__", [](const PySym& a) { return stable_hash(a.value); })
+      .def("__lt__", &unordered<PySym>)
+      .def("__le__", &unordered<PySym>)
+      .def("__gt__", &unordered<PySym>)
+      .def("__ge__", &unordered<PySym>)
+      .def("__pow__", &no_power<PySym>)
       .def("__bool__",
            [](const PySym& a) -> bool {
              if (const auto c = a.value.constant()) return !(*c == Int(0));
@@ -182,13 +207,24 @@ void add_expressions(py::module_& m) {
            [](const PyExpr& a) {
              return PyExpr{a.program, a.value * -1.0};
            })
+      .def("__lt__", &unordered<PyExpr>)
+      .def("__le__", &unordered<PyExpr>)
+      .def("__gt__", &unordered<PyExpr>)
+      .def("__ge__", &unordered<PyExpr>)
+      .def("__pow__", &no_power<PyExpr>)
+      .def("__float__",
+           [](const PyExpr& a) -> double {
+             throw py::type_error(text_of(a) +
+                                  " is no number before the launch\n  hint   exp, exp2, log, log2, sqrt, "
+                                  "rsqrt, rcp of inlay.codegen, in the place of math's");
+           })
       .def("__bool__",
            [](const PyExpr& e) -> bool {
              throw py::type_error("whether " + text_of(e) +
                                   " holds is known on the device\n  hint   select(a, b, yes, no) is a >= b "
                                   "? yes : no");
            })
-      .def("__str__", &text_of)
+      .def("__str__", [](const PyExpr& e) { return text_of(e); })
       .def("__repr__", [](const PyExpr& e) { return "<Expr " + text_of(e) + ">"; });
 
   m.def("exp", &unary<codegen::exp>, py::arg("x"), "e^x");

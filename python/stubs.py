@@ -209,6 +209,7 @@ def types(text, result=False):
 
 def functions(name, value, indent):
     """The overloads of a function of the extension, or the signature of one of Python."""
+    value = inspect.unwrap(value)
     if inspect.isfunction(value):
         signature = [str(p) if p.name == "self" else {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name + ": Any"
                      + (" = ..." if p.default is not p.empty else "") for p in inspect.signature(value).parameters.values()]

@@ -13,7 +13,7 @@ import threading
 import types
 
 from . import _graphs
-from ._tools import CommandError, processor
+from ._tools import CommandError, processor, stress_count
 
 
 def hip_library():
@@ -35,7 +35,7 @@ class Emulator:
     """
 
     def __init__(self, arch="gfx942", check="all", stress=0, opened=False, dump=None):
-        self.arch = arch
+        self.arch, stress = arch, stress_count(stress)
         self._hip = ctypes.CDLL(hip_library())
         self._hip.inlay_hip_report.restype = self._hip.inlay_hip_error.restype = ctypes.c_char_p
         self._hip.hipHostRegister.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]

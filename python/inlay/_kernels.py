@@ -699,8 +699,15 @@ def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **opt
 
 def flash_attention_shapes(q, k, v):
     _arrays("flash_attention", q=q, k=k, v=v)
-    if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or not k.shape[2] or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
-        raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
+    shapes = [tuple(a.shape) for a in (q, k, v)]
+    wrong = (next((f"{n} has {len(s)} dimensions" for n, s in zip("qkv", shapes) if len(s) != 4), None)
+             or next((f"{n} has {s[0]} sequences, and q {q.shape[0]}" for n, s in zip("kv", shapes[1:]) if s[0] != q.shape[0]), None)
+             or (f"{k.shape[1]} keys and {v.shape[1]} values" if k.shape[1] != v.shape[1] else None)
+             or (f"{k.shape[2]} heads of k and {v.shape[2]} of v" if k.shape[2] != v.shape[2] else None)
+             or (f"{q.shape[2]} heads of q are no multiple of {k.shape[2]} of k" if not k.shape[2] or q.shape[2] % k.shape[2] else None)
+             or next((f"head sizes {q.shape[3]} of q and {s[3]} of {n}" for n, s in zip("kv", shapes[1:]) if s[3] != q.shape[3]), None))
+    if wrong:
+        raise ValueError(f"flash_attention of {', '.join(map(str, shapes))}: {wrong}\n  hint   shapes are (batch, sequence, heads, head size)")
     if k.shape[1] == 0 and 0 not in q.shape:
         raise ValueError(f"flash_attention: no keys for {q.shape[1]} queries: a softmax of nothing has no value")
     _one_type("flash_attention", q=q, k=k, v=v)

@@ -226,7 +226,7 @@ class LoadedKernel:
                 continue
             self._check_elements(i, b)
             a = arrays[i] = host(b)
-            if a.nbytes != self._bytes[i]:
+            if a.nbytes != self._bytes[i] and (a.nbytes or self._bytes[i] > 1):  # of nothing one byte is asked for
                 raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
             if not a.dtype.isnative:
                 raise ValueError(f"buffer {self.buffers[i]}: its elements, {a.dtype}, have the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")

@@ -126,7 +126,7 @@ def flydsl_launch(what, jit, args, kwargs, arch, check="all", stress=False):
     global _flydsl
     from . import _device
 
-    asked = (processor(arch), check, int(stress))
+    asked = (processor(arch), check, stress_count(stress))
     if _flydsl is None:
         folder = tempfile.TemporaryDirectory(prefix="inlay-")
         emulator = _device.Emulator(*asked, dump=folder.name)

@@ -102,7 +102,7 @@ def build(kernel, output=None, /, **options):
 def run(kernel, /, *, check=None, stress=False, time=False, seed=None, **options):
     """Builds a kernel, runs it on the emulator on random data and compares with its reference: `inlay run KERNEL`, as a dict."""
     pairs = [word for name, value in kernel_flags(options).items() for word in ("--" + name, value)]
-    head = flags({"check": check, "stress": stress, "time": time, "seed": seed})
+    head = flags({"check": check, "stress": stress_count(stress) > 0, "time": time, "seed": seed})
     _, text = call(["run", kernel, *head, "--json", *pairs], allowed=(0, 1))
     told = json.loads(text)
     if told["choice"]:
@@ -178,6 +178,17 @@ def checks(value):
     raise TypeError(f"check={value!r}: names such as 'bounds,races', 'all' or 'none'")
 
 
+def stress_count(value):
+    """How many launches under stress: True is one. Errors: CommandError for what is no number from 0 to 1000, as of `inlay run-with --stress`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= 1000:
+        raise CommandError(f"stress={value!r}: a number of launches, 0 to 1000")
+    return number
+
+
 def size_number(name, value):
     """A size that a launch is given. Errors: TypeError for what is no integer, ValueError for one of more than 63 bits."""
     try:
@@ -209,6 +220,13 @@ def host(a):
     if hasattr(a, "__dlpack__"):
         return numpy.from_dlpack(a)
     raise TypeError(f"an argument is an array, a number or a text as --arg takes it, not {type(a).__name__}")
+
+
+def check_shape(name, array, shape):
+    """Errors: ValueError for an array of as many dimensions as the tensor, two or more, and of other extents: a transposed one has as many bytes."""
+    if len(shape) > 1 and len(array.shape) == len(shape) and tuple(array.shape) != tuple(shape):
+        raise ValueError(f"buffer {name}: its shape is {tuple(array.shape)}, and the kernel's is {tuple(shape)} for these sizes"
+                         "\n  hint   array.reshape(-1), if its elements lie as the kernel's do")
 
 
 def bytes_of(array):
@@ -247,7 +265,7 @@ def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=Fal
         texts, back = _arguments(args, directory)
         words = [word for t in texts for word in ("--arg", t)]
         result = answer(["exec", os.fspath(file), *words],
-                        {"kernel": kernel, "grid": grid, "block": block, "check": check, "stress": stress, "stats": stats, "arch": arch,
+                        {"kernel": kernel, "grid": grid, "block": block, "check": check, "stress": stress_count(stress) > 0, "stats": stats, "arch": arch,
                          **options})
         _copy_back(back)
     return result

@@ -14,13 +14,16 @@
 Elements, targets and monoids are their names ("bf16", "gfx950", "max"), a layout is an inlay.Layout or its text, and what is a block in C++ is a
 function, given as the argument or decorated. What the library refuses is a ProgramError with the file and the line of the call.
 """
+import difflib
+import functools
 import json
 import os
+import re
 import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, Timing, answer, bytes_of, checks, host, size_number
+from ._tools import CommandError, Timing, answer, bytes_of, check_shape, checks, host, size_number, stress_count
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -29,6 +32,38 @@ _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderCl
           "to_number_unsigned", "transfer_place", "transfer_tv", "transposed", "truncated", "values_exchanged", "without_axis")
 globals().update({name: getattr(_inlay.codegen, name) for name in _names})
 __all__ = [*_names, "Layout", "Swizzle"]
+
+
+def _in_words(name, method):
+    """The method, which says in a sentence what is wrong with its arguments, where pybind11 lists the overloads."""
+    signatures = [line[line.index(name + "("):] for line in (method.__doc__ or "").splitlines() if name + "(" in line and "->" in line]
+    known = [word for line in signatures for word in re.findall(r"(\w+): ", line)]
+
+    @functools.wraps(method)
+    def call(*args, **named):
+        try:
+            return method(*args, **named)
+        except TypeError as e:
+            if "incompatible function arguments" not in str(e):
+                raise
+        unknown = [n for n in named if n not in known]
+        near = difflib.get_close_matches(unknown[0], known, 1, 0.5) if unknown else []
+        said = f"no argument '{unknown[0]}'" if unknown else "not of " + (", ".join([type(a).__name__ for a in args[1:]] + [f"{n}={v!r}" for n, v in named.items()]) or "nothing")
+        short = " or ".join(re.sub(r"self: [\w.]+(, )?|\w+\.(?=\w)", "", line).split(" -> ")[0] for line in signatures)
+        raise TypeError(f"{name}: {said}\n  hint   " + (f"did you mean {near[0]}? " if near else "") + short)
+
+    return call
+
+
+def _wrap():
+    for kind in (Program, Artifact):  # noqa: F821
+        for name, method in list(vars(kind).items()):
+            if not name.startswith("_") and callable(method):
+                setattr(kind, name, _in_words(name, method))
+
+
+_wrap()
+del _wrap
 
 
 def _want_type(a, name, element):
@@ -56,7 +91,8 @@ def _sets(manifest, buffers):
 def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
-    Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
+    Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
+    flat: an array of as many dimensions with other extents is refused. A size of 0 that leaves nothing to write is no launch.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
     that is no peer's; their ranks are given by themselves.
     `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
@@ -81,7 +117,7 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
                 if (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
                     raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
             seen.append((a, buffer))
-    sizes = {name: size_number(name, value) for name, value in sizes.items()}
+    sizes, stress = {name: size_number(name, value) for name, value in sizes.items()}, stress_count(stress)
     if devices > 1:
         if manifest["rank"] in sizes:
             raise TypeError(f"size {manifest['rank']} is each device's own number, and no argument")
@@ -89,7 +125,11 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
     given = [bytes_of(a) for arrays in of_device for a in arrays]
     try:
-        self._run(given, sizes, checks(check), int(stress))
+        shapes = self._shapes(sizes)
+        for (buffer, arrays), shape in zip(sets, shapes):
+            for a in arrays:
+                check_shape(buffer["name"], a, shape)
+        self._run(given, sizes, checks(check), stress)
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
     for (buffer, a), taken in zip([(buffer, a) for r in range(devices) for (buffer, _), a in zip(sets, of_device[r])], given):

@@ -34,10 +34,13 @@ class Artifact:
     def buffers(self) -> List[str]: ...
     @property
     def sizes(self) -> List[str]: ...
+    @property
+    def validation(self) -> str: ...
     def run(self, *buffers: Any, check: Any = ..., stress: Any = ..., **sizes: Any) -> Any:
         """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
-        Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
+        Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
+        flat: an array of as many dimensions with other extents is refused. A size of 0 that leaves nothing to write is no launch.
         Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
         that is no peer's; their ranks are given by themselves.
         `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
@@ -295,7 +298,7 @@ class Program:
     def orders(self) -> SumOrders:
         """The order of every floating-point sum, and whether bits depend on it: deterministic, batch-invariant, position-invariant, split-invariant (docs/guide/19-determinism.md). Holds of what `prove` accepts."""
     def build(self, *, scheduler: str = ..., loops: str = ..., validate: bool = ...) -> Artifact:
-        """Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine code against it. A loop with ring = 1 that asks for a distance and has none is a UserWarning."""
+        """Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine code against it, which artifact.validation tells; undecided is a UserWarning. A loop with ring = 1 that asks for a distance and has none is a UserWarning."""
 
 class ProofReport:
     """The claims of a kernel, and how each of them was decided."""

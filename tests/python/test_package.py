@@ -125,6 +125,29 @@ class Commands(unittest.TestCase):
         self.assertFalse(wrong["ok"], wrong["report"])
 
 
+    def test_stress_is_a_number_of_launches(self):
+        for call in (lambda n: inlay.exec("nothing.hsaco", stress=n), lambda n: inlay.run("vector_add", stress=n), lambda n: inlay.check("nothing.hsaco", stress=n)):
+            for n in (-1, 1001, "a"):
+                with self.assertRaisesRegex(inlay.CommandError, "a number of launches, 0 to 1000"):
+                    call(n)
+
+    def test_files_of_the_tutorials(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def tutorials(*names):
+                return subprocess.run([sys.executable, "-m", "inlay.tutorials", *names], capture_output=True, text=True, cwd=folder,
+                                      env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(inlay.__file__))})
+
+            listed = tutorials().stdout.split()
+            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "tutorials")
+            self.assertEqual(listed, sorted(os.listdir(source)))
+            self.assertEqual(tutorials(*listed).returncode, 0)
+            for name in listed:
+                with open(os.path.join(folder, name)) as copied, open(os.path.join(source, name)) as file:
+                    self.assertEqual(copied.read(), file.read())
+            self.assertIn(f"'{listed[0]}' is here already", tutorials(listed[0]).stderr)
+            self.assertIn("no file '../x'\n  hint   bias_relu.py", tutorials("../x").stderr)
+
+
 class Loaded(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -328,6 +351,17 @@ print(f"{1e6 * least:.1f} us a launch")
         self.assertEqual(own, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on 0 first 65536")
         self.assertEqual(given, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on stream first 65536")
         self.assertLess(float(cost.split()[0]), 1000, cost)
+        script = """
+import ctypes, os, sys, inlay
+ctypes.CDLL(os.environ["INLAY_HIP_LIBRARY"]).fake_hip_reset(0, 4, b"", 0)
+try:
+    inlay.load(sys.argv[1], device="hip")
+except inlay.CommandError as e:
+    print(e)
+"""
+        ran = subprocess.run([sys.executable, "-c", script, self.file], capture_output=True, text=True,
+                             env={**os.environ, "INLAY_HIP_LIBRARY": os.environ["INLAY_FAKE_HIP"]})
+        self.assertIn("HIP finds no AMD GPU here\n  hint   inlay devices says why", ran.stdout + ran.stderr)
 
 
 @unittest.skipUnless(os.environ.get("INLAY_HIP_ON_EMULATOR"), "no libamdhip64 on the emulator")
@@ -656,8 +690,11 @@ class Kernels(unittest.TestCase):
             self.assertFalse(out.any())
         with self.assertRaisesRegex(ValueError, "matrices M x K and K x N"):
             inlay.gemm(f(0, 8), f(4, 4))
-        with self.assertRaisesRegex(ValueError, "flash_attention of"):
-            inlay.flash_attention(f(1, 4, 2, 64), f(1, 4, 0, 64), f(1, 4, 0, 64))
+        for of_q, of_k, of_v, what in (((1, 4, 2, 64), (1, 4, 0, 64), (1, 4, 0, 64), "2 heads of q are no multiple of 0 of k"), ((1, 8, 3, 64), (1, 65, 2, 64), (1, 65, 2, 64), "3 heads of q are no multiple of 2"),
+                                       ((1, 8, 2, 64), (1, 65, 2, 64), (1, 64, 2, 64), "65 keys and 64 values"), ((2, 8, 2, 64), (1, 8, 2, 64), (1, 8, 2, 64), "k has 1 sequences, and q 2"),
+                                       ((1, 8, 2, 64), (1, 8, 2, 128), (1, 8, 2, 128), "head sizes 64 of q and 128 of k"), ((8, 2, 64), (1, 8, 2, 64), (1, 8, 2, 64), "q has 3 dimensions")):
+            with self.assertRaisesRegex(ValueError, rf"flash_attention of .*: {what}.*\n  hint   .*\(batch, sequence, heads, head size\)"):
+                inlay.flash_attention(f(*of_q), f(*of_k), f(*of_v))
         with self.assertRaisesRegex(ValueError, "no keys for 4 queries"):
             inlay.flash_attention(f(1, 4, 2, 64), f(1, 0, 2, 64), f(1, 0, 2, 64))
         for call, what in ((lambda: inlay.gemm([[1.0]], f(1, 1)), "gemm: a is of type list"), (lambda: inlay.gemm(f(1, 1), None), "gemm: b is of type NoneType"),

@@ -707,6 +707,76 @@ class Built(unittest.TestCase):
                 f()
         self.artifact.run(c, a, fixed, n=numpy.int64(1000))
 
+    def test_shapes_and_sizes_of_zero(self):
+        """A transposed array has as many bytes as the tensor; nothing to write is no launch, by run and by load alike."""
+        k = Program("copy_rows", "gfx942", 64)
+        m, n = k.size("m", most=1 << 12), k.size("n", most=1 << 12)
+        y, x = k.output("y", "f32", [m, n]), k.input("x", "f32", [m, n])
+        k.computes(y, lambda i, j: x[i, j])
+        bn, bm, tv = k.workgroups(0, n, 64), k.workgroups(1, m, 1), rows_tv(1, 64, 1, 64)
+        k.store(k.load(k.tile(x, [1, 64], [bm, bn]), tv, 1), k.tile(y, [1, 64], [bm, bn]), 1)
+        artifact = k.build()
+        given = numpy.arange(5 * 70, dtype=numpy.float32).reshape(5, 70)
+        out = numpy.zeros_like(given)
+        artifact.run(out, given, m=5, n=70)
+        numpy.testing.assert_array_equal(out, given)
+        artifact.run(out.reshape(-1), given.reshape(-1)[::-1].copy(), m=5, n=70)  # flat: bytes are what counts
+        numpy.testing.assert_array_equal(out.reshape(-1), given.reshape(-1)[::-1])
+        before = out.copy()
+        for a, b, name, shape in ((out.reshape(70, 5), given, "y", "(70, 5)"), (out, numpy.ascontiguousarray(given.T), "x", "(70, 5)"),
+                                  (out, numpy.zeros((6, 70), numpy.float32), "x", "(6, 70)")):
+            with self.assertRaisesRegex(ValueError, rf"buffer {name}: its shape is {re.escape(shape)}, and the kernel's is \(5, 70\)"):
+                artifact.run(a, b, m=5, n=70)
+        with self.assertRaisesRegex(ValueError, r"buffer y: its shape is \(5, 70\), and the kernel's is \(0, 70\)"):
+            artifact.run(out, given, m=0, n=70)
+        numpy.testing.assert_array_equal(out, before)
+        artifact.run(out[:0], given[:0], m=0, n=70)  # nothing to write
+        with self.assertRaisesRegex(inlay.CommandError, "m = -1\n  hint   1 to 4096"):
+            artifact.run(out, given, m=-1, n=70)
+        with tempfile.TemporaryDirectory() as directory:
+            loaded = inlay.load(artifact.save(directory), device="emulator")
+            loaded(out[:0], given[:0], m=0, n=70)
+            with self.assertRaisesRegex(ValueError, "buffer y: 1400 bytes; 1 are needed"):
+                loaded(out, given, m=0, n=70)
+
+    def test_how_often_under_stress(self):
+        c, a, b = self.arrays()
+        for wrong in (-1, 1001, "a", 1.5):
+            with self.assertRaisesRegex(inlay.CommandError, "a number of launches, 0 to 1000"):
+                self.artifact.run(c, a, b, n=1000, stress=wrong)
+
+    def test_validation_that_is_not_decided(self):
+        self.assertEqual(self.artifact.validation, "validated")
+        k = Program("repeated", "gfx942", 256)  # validation does not read a window of which one coordinate is several digits
+        m, n = k.size("m", most=1 << 12), k.size("n", most=1 << 12, multiple=128)
+        y, x = k.output("y", "i32", [m, n]), k.input("x", "i32", [m, n // 8])
+        words = k.window("words", x, [(m, [(m, 0)]), (n, [(8, 1, 0), (n // 8, 1)])], [0, 0])
+        k.computes(y, lambda i, j: words[i, j])
+        bn, bm, tv = k.workgroups(0, n, 128), k.workgroups(1, m, 16), rows_tv(16, 128, 8, 256)
+        k.store(k.load(k.tile(words, [16, 128], [bm, bn]), tv, 1), k.tile(y, [16, 128], [bm, bn]), 4)
+        self.assertEqual(k.build().validation, "")
+        with self.assertWarnsRegex(UserWarning, "(?s)^repeated: the claims are proved; .* is undecided: .*stress=4") as said:
+            artifact = k.build(validate=True)
+        self.assertEqual(said.filename, __file__)
+        self.assertRegex(artifact.validation, "^undecided: .*words")
+        given = numpy.arange(3 * 32, dtype=numpy.int32).reshape(3, 32)
+        out = numpy.zeros((3, 256), numpy.int32)
+        artifact.run(out, given, m=3, n=256)
+        numpy.testing.assert_array_equal(out, given.repeat(8, 1))
+
+    def test_what_is_no_argument(self):
+        k = Program("k", "gfx942", 64)
+        for call, pattern in ((lambda: k.size("q", max=5), "size: no argument 'max'\n  hint   .*size\\(name: str"), (lambda: k.build(valdate=True), "build: no argument 'valdate'\n  hint   did you mean validate\\? build\\("),
+                              (lambda: k.size(5), "size: not of int\n  hint   size\\("), (lambda: self.artifact.run(stres=1), "buffers were given")):
+            with self.assertRaisesRegex((TypeError, inlay.CommandError), pattern) as caught:
+                call()
+            self.assertNotIn("incompatible function arguments", str(caught.exception))
+        n, x = k.size("n"), k.input("x", "f32", [8])[3]
+        for call, pattern in ((lambda: n < 3, "k.if_less"), (lambda: 3 >= n, "k.if_less"), (lambda: x > 0, "select"), (lambda: x <= x, "select"), (lambda: x**2, r"x \* x.*log2"), (lambda: n**2, r"x \* x"),
+                              (lambda: float(x), "exp, exp2")):
+            with self.assertRaisesRegex(TypeError, pattern):
+                call()
+
     def test_saved_loaded_and_timed(self):
         c, a, b = self.arrays()
         with tempfile.TemporaryDirectory() as directory:

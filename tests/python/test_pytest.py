@@ -578,6 +578,12 @@ class Plugin(unittest.TestCase):
         for kernel, size in (("who_is_last", 4), ("who_comes_when", 1024)):
             self.assertRegex(said, rf"another schedule leaves other bits: seed \d: byte \d+ of a buffer of {size} differs\n  launch {kernel} ")
 
+    def test_how_often_under_stress(self):
+        for n in ("-1", "1001"):
+            status, said = self.pytest("--inlay", "--inlay-stress", n, "test_softmax.py")
+            self.assertEqual(status, 4, said)
+            self.assertIn(f"--inlay: stress={n}: a number of launches, 0 to 1000", said)
+
     def test_a_program_that_launches_as_it_is_collected(self):
         def of(text, *arguments):
             with open(os.path.join(self.folder, "program.py"), "w") as file:

@@ -1,0 +1,1 @@
+"""Files of the tutorials (docs/tutorials): `python3 -m inlay.tutorials`."""

@@ -1,4 +1,5 @@
 #include "emit_asm.h"
+#include "about.h"
 
 #include "schedule/circle.h"
 #include "schedule/scaled_sums.h"
@@ -577,7 +578,7 @@ private:
     while (next < scalar.size()) line(scalar[next++]);
   }
   void one(const Inst& i, int residue) {
-    const std::string s = text_of(i, residue);
+    const std::string s = about([&] { return i.where; }, [&] { return text_of(i, residue); });
     if (s.empty()) return;
     if (const std::string at = how_.line(i); !at.empty() && at != at_) line(at_ = at, 0);
     if (i.kind == InstKind::mma) {

@@ -1,4 +1,5 @@
 // Code to LLVM IR through the builder: regions and instructions. emitter.h names the other files.
+#include "about.h"
 #include "emitter.h"
 
 namespace inlay::codegen {
@@ -560,6 +561,9 @@ LoopForm parse_loop_form(const std::string& name) {
   throw CodegenError("unknown form of a loop", "name   " + name, "auto, ir or asm");
 }
 
-IrModule emit_ir(const Code& code, LoopForm form) { return Emitter(code, form).run(); }
+IrModule emit_ir(const Code& code, LoopForm form) {
+  Emitter emitter(code, form);
+  return about([&] { return emitter.located(); }, [&] { return emitter.run(); });
+}
 
 } // namespace inlay::codegen

@@ -55,6 +55,8 @@ public:
         k(p_.target(), p_.name(), std::span<const Argument>(arguments_), {.workgroup_size = p_.threads()}) {}
 
   IrModule run();
+  /// What it is at, or stopped at.
+  [[nodiscard]] std::source_location located() const { return k.located(); }
 
 private:
   Value number(std::int64_t v) { return k.constant(v); }

@@ -1,4 +1,5 @@
 // Program to instructions: one node for each instruction of a wave, in program order.
+#include "about.h"
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/code.h>
 #include <inlay/codegen/nest.h>
@@ -197,7 +198,7 @@ private:
   void one(const Op& op) {
     op_ = next_op_++;
     where_ = op.where;
-    std::visit([&](const auto& what) { expand(what); }, op.what);
+    about([&] { return op.where; }, [&] { std::visit([&](const auto& what) { expand(what); }, op.what); });
   }
   void expand(const LoopOp&) {}
   void expand(const IfOp&) {}

@@ -452,8 +452,11 @@ LdsBlock KernelBuilder::lds_choose(Value index, std::span<const LdsBlock> among)
   return {static_cast<int>(s.blocks.size()) - 1, bytes};
 }
 
+std::source_location KernelBuilder::located() const { return impl_->where; }
+
 void KernelBuilder::locate(const std::source_location& where) {
   Impl& s = live();
+  s.where = where;
   if (!s.debug) {
     s.module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
     s.debug = std::make_unique<llvm::DIBuilder>(*s.module);

@@ -56,6 +56,7 @@ struct KernelBuilder::Impl {
   }
 
   // Line table: a compile unit of the first file, a subprogram, and a file for each name.
+  std::source_location where;
   std::unique_ptr<llvm::DIBuilder> debug;
   llvm::DISubprogram* subprogram = nullptr;
   std::map<std::string, llvm::DIFile*> files;

@@ -315,6 +315,9 @@ Artifact build(const codegen::Program& program, const codegen::Code& code, const
 }
 
 codegen::Code code_of(const codegen::Program& program, const BuildOptions& options) {
+  if (program.body().empty())
+    throw codegen::CodegenError(program.name() + ": a program without an operation", "",
+                                "k.load, k.map, k.store, ..: what a workgroup does");
   const codegen::Graph graph = expand(program);
   return apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
 }

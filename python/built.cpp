@@ -29,10 +29,11 @@ struct Built {
   std::string validation{}; ///< "", "validated", or "undecided: " and why
 };
 
-/// The message of the library, whose line is of the program's file: of a claim, `spec FILE:LINE`; of what is not generated, `line LINE`.
+/// The message of the library, whose line is of the program's file: of a claim `spec FILE:LINE`, of an operation `line FILE:LINE` or
+/// `line LINE`.
 ProgramError of_build(const std::string& message, const codegen::Program& program) {
   std::smatch found;
-  static const std::regex spec("\n  spec   (.*):([0-9]+)$"), line("line +([0-9]+)");
+  static const std::regex spec("\n  (?:spec|line)   (.*):([0-9]+)$"), line("line +([0-9]+)");
   if (std::regex_search(message, found, spec))
     return {message, location(found[1], static_cast<unsigned>(std::stoul(found[2]))), true};
   if (std::regex_search(message, found, line))

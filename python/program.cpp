@@ -306,6 +306,19 @@ std::vector<kernels::LdsUse> uses_of(const std::vector<std::tuple<Layout, int, b
   return out;
 }
 
+/// The origin of a view, which it changes.
+struct Origin {
+  py::object view;
+  [[nodiscard]] PyView& of() const { return view.cast<PyView&>(); }
+  /// An axis counted from either end. Errors: IndexError, which ends an iteration too.
+  [[nodiscard]] std::size_t at(std::int64_t axis) const {
+    const auto n = static_cast<std::int64_t>(of().value.origin.size());
+    if (axis < -n || axis >= n)
+      throw py::index_error("origin: axis " + std::to_string(axis) + " of " + std::to_string(n));
+    return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
+  }
+};
+
 // ---- classes ----------------------------------------------------------------------------------------------------------
 
 void add_values(py::module_& m) {
@@ -357,15 +370,27 @@ void add_values(py::module_& m) {
         return "<Fragment " + codegen::to_string(f.value.element) + " " + to_string(f.value.tv) + ">";
       });
 
+  py::class_<Origin>(m, "Origin", "Where a view begins: a formula for each axis of its tensor.")
+      .def("__len__", [](const Origin& o) { return o.of().value.origin.size(); })
+      .def("__getitem__",
+           [](const Origin& o, std::int64_t axis) {
+             return PySym{o.of().program, o.of().value.origin[o.at(axis)]};
+           })
+      .def("__setitem__",
+           [](const Origin& o, std::int64_t axis, const PySym& to) {
+             at_call([&] { o.of().value.origin[o.at(axis)] = of(o.of().program, to); });
+           })
+      .def("__repr__", [](const Origin& o) {
+        std::string text;
+        for (const Sym& s : o.of().value.origin) text += (text.empty() ? "" : ", ") + to_string(s);
+        return "<Origin " + text + ">";
+      });
+
   py::class_<PyView>(m, "View", "Positions of a tensor: a tile, or a part of it.")
       .def_property_readonly("where", [](const PyView& v) { return v.value.where; })
-      .def_property_readonly("origin",
-                             [](const PyView& v) {
-                               py::tuple out(v.value.origin.size());
-                               for (std::size_t i = 0; i < v.value.origin.size(); ++i)
-                                 out[i] = PySym{v.program, v.value.origin[i]};
-                               return out;
-                             })
+      .def_property_readonly(
+          "origin", [](const py::object& v) { return Origin{v}; },
+          "Where it begins, a formula for each axis of the tensor: tap.origin[1] += j moves the view.")
       .def_property_readonly("extents",
                              [](const PyView& v) { return py::tuple(py::cast(v.value.extents())); })
       .def("partition", located(+[](const PyView& v, const Layout& tv) {

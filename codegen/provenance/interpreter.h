@@ -452,7 +452,6 @@ private:
   Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
   // A part of a fold that is one element: sum(i < n over [3, 4), f(i)) is f(3), where 3 is below n.
   Expr parts_of_one(Expr e);
-  int first_difference(const std::vector<int>& columns, std::size_t c) const;
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s, const Inst& i);
   void draw(State& s, const Inst& i);

@@ -31,22 +31,45 @@ Expr Interpreter::specified(const Program::Specification& spec, std::span<const 
   const Expr said = replaced_(spec.value, at);
   std::vector<std::pair<AtomId, Sym>> read;
   const std::vector<AtomId> all = x_.symbols(said);
-  for (const Entry& v : p_.values()) {
-    if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) == all.end()) continue;
-    // Of all that is stored one entry: p / 64 of a tile of 64.
-    const Sym entry = ranged(relate(world(replaced_(v.at, at))), columns);
+  // Of all that is stored one entry of a table, which the workgroup has read: p / 64 of a tile of 64.
+  const auto read_by_workgroup = [&](int table, Sym entry) -> const Uniform* {
     const auto u = std::find_if(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& x) {
-      if (x.tensor != v.tensor) return false;
+      if (x.tensor != table) return false;
       const Sym own = relate(world(x.at));
       return own == entry || (less_equal(own, entry) && less_equal(entry, own));
     });
-    if (u == p_.uniforms().end())
+    return u == p_.uniforms().end() ? nullptr : &*u;
+  };
+  for (const Entry& v : p_.values()) {
+    if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) == all.end()) continue;
+    const Sym entry = ranged(relate(world(replaced_(v.at, at))), columns);
+    const Uniform* u = read_by_workgroup(v.tensor, entry);
+    if (!u)
       refute("a number that the specification reads of a table is one that the workgroup has read",
              p_.tensor(v.tensor).name + "[" + to_string(entry) + "]",
              "there is no k.uniform(" + p_.tensor(v.tensor).name + ", ..) of that entry");
     read.emplace_back(*v.symbol.as_atom(), u->symbol);
   }
-  return world(read.empty() ? said : replaced_(said, read));
+  const Expr wanted = world(read.empty() ? said : replaced_(said, read));
+  if (p_.uniforms().empty()) return wanted;
+  // As loads at such a number have it, k.value(..) and k.at(..) alike: through the table, at the entry that the workgroup reads.
+  return x_.rewrite(wanted, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::load) return std::nullopt;
+    std::vector<Sym> index = n.index;
+    std::vector<int> through = n.through;
+    through.resize(index.size(), -1);
+    bool changed = false;
+    for (std::size_t axis = 0; axis < index.size(); ++axis) {
+      const Uniform* u = through[axis] < 0
+                             ? uniform_of(p_, index[axis])
+                             : read_by_workgroup(through[axis], ranged(relate(index[axis]), columns));
+      if (!u) continue;
+      index[axis] = world(u->at), through[axis] = u->tensor;
+      changed = true;
+    }
+    if (!changed) return std::nullopt;
+    return x_.load(n.tensor, std::move(index), std::move(through));
+  });
 }
 
 void Interpreter::store(State& s, const Inst& i) {
@@ -177,9 +200,12 @@ void Interpreter::store(State& s, const Inst& i) {
     const auto name = [&](int id) { return p_.tensor(id).name; };
     std::string columns_text;
     for (std::size_t c = 0; c < columns.size(); ++c)
-      if (const int v = first_difference(columns, c); v >= 0)
-        columns_text += "\n  _c" + std::to_string(c) + " of slot " + std::to_string(v) + " is " +
-                        std::to_string(columns_[columns[c]][static_cast<std::size_t>(v)]);
+      if (const Column& own = columns_[columns[c]]; !own.empty()) {
+        const auto [least, most] = std::minmax_element(own.begin(), own.end());
+        columns_text += "\n  _c" + std::to_string(c) + "     from " + std::to_string(*least) + " to " +
+                        std::to_string(*most) + ", the coordinate along axis " + std::to_string(c) +
+                        " in the tile that is stored";
+      }
     const std::string wanted_text = to_string(expected, name), held_text = to_string(got, name);
     refute(claim, wanted_text,
            "it holds " + held_text + (wanted_text == held_text ? difference(expected, got) : "") +
@@ -414,13 +440,6 @@ Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
   return replace.empty() ? e : x_.substitute(e, replace);
 }
 
-int Interpreter::first_difference(const std::vector<int>& columns, std::size_t c) const {
-  const Column& column = columns_[columns[c]];
-  for (std::size_t s = 0; s < column.size(); ++s)
-    if (column[s] != 0) return static_cast<int>(s);
-  return column.empty() ? -1 : 0;
-}
-
 int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
   const std::string claim =
       "the parts of " + to.name + " that workgroups add make up its sum, each element once";
@@ -652,6 +671,14 @@ void Interpreter::coverage() {
     const auto& [origin, extents] = tile;
     const Tensor& t = p_.tensor(tensor);
     std::set<int> used;
+    const auto wrong = [&, id = tensor](const std::string& of_grid, const std::string& subject,
+                                        const std::string& why) {
+      for (const CodeRegion& region : code_.regions) // at the line of what stores it
+        for (const auto* list : {&region.prologue, &region.body, &region.epilogue})
+          for (const Inst& i : *list)
+            if (i.kind == InstKind::store && p_.tensor(i.access.tensor).memory() == id) at_ = &i;
+      refute(of_grid, subject, why);
+    };
     for (std::size_t axis = 0; axis < origin.size(); ++axis) {
       const Sym of = p_.shape(*p_.specification(t))[axis];
       const std::string claim = "workgroups share out axis " + std::to_string(axis) + " of " + t.name;
@@ -662,15 +689,17 @@ void Interpreter::coverage() {
           continue;
         // One for each workgroup: the extent is their number.
         if (extents[axis] == 1 && of == ceil_div(g.extent, Sym(g.tile))) {
-          if (!used.insert(g.axis).second) refute(claim, to_string(g.symbol), "the grid axis is used twice");
+          if (!used.insert(g.axis).second) wrong(claim, to_string(g.symbol), "the grid axis is used twice");
           met = true;
           continue;
         }
         if (g.tile != extents[axis] || !(g.extent == of))
-          refute(claim, to_string(g.extent),
-                 "tiles of " + std::to_string(extents[axis]) + " on " + to_string(of) + ", and ceil(" +
-                     to_string(g.extent) + " / " + std::to_string(g.tile) + ") workgroups");
-        if (!used.insert(g.axis).second) refute(claim, to_string(g.symbol), "the grid axis is used twice");
+          wrong(claim, to_string(g.extent),
+                "tiles of " + std::to_string(extents[axis]) + " on " + to_string(of) + ", and ceil(" +
+                    to_string(g.extent) + " / " + std::to_string(g.tile) +
+                    ") workgroups\n  hint   k.workgroups(" + std::to_string(g.axis) + ", " + to_string(of) +
+                    ", " + std::to_string(extents[axis]) + ")");
+        if (!used.insert(g.axis).second) wrong(claim, to_string(g.symbol), "the grid axis is used twice");
         // (r, w) -> tile * w + r is one-to-one onto what the workgroups have, and that is at least the extent.
         const Sym count = context_.symbol("_count" + std::to_string(g.axis));
         TupleBuilder<BasicMode<Sym>> b;
@@ -686,20 +715,20 @@ void Interpreter::coverage() {
         met = prover_.decide(c) == Truth::yes &&
               decide(ClaimKind::less_equal, extent_form, Sym(g.tile) * ceil_div(extent_form, Sym(g.tile)));
       }
-      if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
+      if (!met) wrong(claim, to_string(origin[axis]), "no grid axis counts these tiles");
       prove(claim, to_string(origin[axis]), "prover");
     }
     if (p_.shares() && !p_.shares()->whole_tiles() && stored_part_[tensor] != axis_of_shares)
-      refute("no two workgroups write one element of " + t.name, t.name,
-             "workgroups have shares of one tile, and what each stores is not added");
+      wrong("no two workgroups write one element of " + t.name, t.name,
+            "workgroups have shares of one tile, and what each stores is not added");
     if (const auto part = stored_part_[tensor]; part && !used.insert(*part).second)
-      refute("every element of " + t.name + " is written once", "",
-             "workgroups along grid axis " + std::to_string(*part) +
-                 " have tiles of their own, and one of them stores");
+      wrong("every element of " + t.name + " is written once", "",
+            "workgroups along grid axis " + std::to_string(*part) +
+                " have tiles of their own, and one of them stores");
     for (const GridAxis& g : p_.grid())
       if (!used.contains(g.axis) && le(p_.count(g.axis), Sym(1)) != Truth::yes)
-        refute("no two workgroups write one element of " + t.name, to_string(g.symbol),
-               "workgroups along grid axis " + std::to_string(g.axis) + " write the same tile");
+        wrong("no two workgroups write one element of " + t.name, to_string(g.symbol),
+              "workgroups along grid axis " + std::to_string(g.axis) + " write the same tile");
   }
 }
 

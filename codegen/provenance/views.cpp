@@ -101,9 +101,25 @@ void Interpreter::static_claims() {
   for (const auto& [tensor, ring] : lds_stages(code_))
     bytes += ring * p_.tensor(tensor).stage_elements() * bits(p_.tensor(tensor).element) / 8;
   out_.lds_bytes = static_cast<int>(bytes);
-  if (bytes > p_.target().lds_bytes)
-    refute("the stages fit into LDS", std::to_string(bytes) + " bytes",
-           std::string(p_.target().name) + " has " + std::to_string(p_.target().lds_bytes));
+  if (bytes > p_.target().lds_bytes) {
+    std::string tiles;
+    std::int64_t most = 0;
+    for (const auto& [tensor, ring] : lds_stages(code_)) {
+      const Tensor& t = p_.tensor(tensor);
+      const std::int64_t one = t.stage_elements() * bits(t.element) / 8;
+      tiles += (tiles.empty() ? ": " : ", ") + t.name + " " + (ring > 1 ? std::to_string(ring) + " x " : "") +
+               std::to_string(one);
+      if (ring * one <= most) continue;
+      most = ring * one;
+      for (const CodeRegion& region : code_.regions)
+        for (const auto* list : {&region.epilogue, &region.body, &region.prologue})
+          for (const Inst& i : *list)
+            if (i.access.tensor == tensor) at_ = &i;
+    }
+    refute("the stages fit into LDS", std::to_string(bytes) + " bytes" + tiles,
+           std::string(p_.target().name) + " has " + std::to_string(p_.target().lds_bytes) +
+               "\n  hint   smaller tiles, or a smaller ring of their loop");
+  }
   if (bytes > 0)
     prove("the stages fit into LDS",
           std::to_string(bytes) + " of " + std::to_string(p_.target().lds_bytes) + " bytes", "enumeration");
@@ -149,12 +165,17 @@ void Interpreter::static_claims() {
   for (const Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);
     const Interval range = interval(t.shape[0]);
-    if (!decide(ClaimKind::less_equal, world(u.at) + Sym(1), world(t.shape[0])) || !range.upper ||
-        range.upper->value() >= std::int64_t{1} << 29)
-      refute("a number of the workgroup is read inside " + t.name, to_string(u.at),
-             "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
-    if (!decide(ClaimKind::less_equal, Sym(0), world(u.at)))
-      refute("a number of the workgroup is read inside " + t.name, to_string(u.at), "it may be negative");
+    const auto wrong = [&](const std::string& why) {
+      refute("a number of the workgroup is read inside " + t.name, t.name + "[" + to_string(u.at) + "]", why);
+    };
+    if (!decide(ClaimKind::less_equal, world(u.at) + Sym(1), world(t.shape[0])))
+      wrong("it may pass " + to_string(t.shape[0]) + ", the end of " + t.name);
+    if (!range.upper || range.upper->value() >= std::int64_t{1} << 29)
+      wrong(t.name + " may have " + (range.upper ? to_string(*range.upper) : "any number of") +
+            " entries, and 2^29 of 4 bytes or more have no offset of 31 bits\n  hint   most=" +
+            std::to_string((std::int64_t{1} << 29) - 1) + " or less of the sizes in " +
+            to_string(t.shape[0]));
+    if (!decide(ClaimKind::less_equal, Sym(0), world(u.at))) wrong("it may be negative");
     prove(
         "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
     uniform_claims(u);
@@ -424,10 +445,17 @@ void Interpreter::memory_claims(const Inst& i) {
       continue;
     }
     const Sym room = given(world(t.shape[axis]) - at0[axis]);
+    Tensor along = t;
+    along.shape = {t.shape[axis]};
     if (!decide(ClaimKind::divides, Sym(count), room))
       refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room),
              "vectors of " + std::to_string(count) + " along axis " + std::to_string(axis) + " of extent " +
-                 to_string(t.shape[axis]) + hint_multiple(t, static_cast<std::int64_t>(count)));
+                 to_string(t.shape[axis]) +
+                 (divides(Sym(count), given(world(t.shape[axis]))) == Truth::yes
+                      ? ", from " + to_string(r.origin[axis]) + " on; that has to be a multiple of " +
+                            std::to_string(count) +
+                            ", as the step of a loop or the tile of a grid axis gives it"
+                      : hint_multiple(along, static_cast<std::int64_t>(count))));
     prove(
         "a vector of " + t.name + " is wholly inside or wholly outside", [&] { return to_string(room); },
         "facts");

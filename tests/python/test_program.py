@@ -145,6 +145,43 @@ class Guide(unittest.TestCase):
         with self.assertRaisesRegex(inlay.ProgramError, "axes"):
             k.window("none", x, [(m, [(m, 0)])], [0])
 
+    def test_a_tile_that_is_moved(self):
+        for target in ("gfx90a", "gfx950"):
+            importlib.import_module("stencil").main(target)  # checks its result
+        k = Program("moved", "gfx942", 64)
+        m = k.size("m", most=1000)
+        x, y = k.input("x", "f32", [m, 5]), k.output("y", "f32", [m, 5])
+        view = k.tile(x, [16, 5], [k.workgroups(0, m, 16), 0])
+        self.assertEqual([str(s) for s in view.origin], ["16*wg_x", "0"])
+        view.origin[-1] += 3
+        view.origin[0] = m
+        self.assertEqual([str(s) for s in view.origin], ["m", "3"])
+        self.assertEqual(str(k.tile(x, [16, 5], [0, 0]).origin[1]), "0")  # another view
+        for axis in (2, -3):
+            with self.assertRaises(IndexError):
+                view.origin[axis] = 0
+        with self.assertRaisesRegex(inlay.ProgramError, "does not belong") as error:
+            wrong = line(); view.origin[0] = Program("other", "gfx942", 64).size("m")
+        self.assertEqual(error.exception.line, wrong)
+        # A moved tile is compared as it is: one further on it is another one than the specification says.
+        def shifted(by):
+            k = Program("shifted", "gfx942", 64)
+            n = k.size("n", most=1000)
+            y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+            later = k.window("later", x, [(n + 3, [(n, 0)])], [0])
+            k.computes(y, lambda i: later[i + 2])
+            group = k.workgroups(0, n, 64)
+            view = k.tile(later, [64], [group])
+            view.origin[0] += by
+            k.store(k.load(view, line_tv(64, 1, 64), 1), k.tile(y, [64], [group]), 1)
+            return k.build()
+
+        given, out = numpy.arange(1, 101, dtype=numpy.float32), numpy.zeros(100, numpy.float32)
+        shifted(2).run(out, given, n=100, check="all")
+        numpy.testing.assert_array_equal(out, numpy.concatenate([given[2:], [0, 0]]))
+        with self.assertRaisesRegex(inlay.ProgramError, "y is what the specification says"):
+            shifted(1)
+
     def test_orders_of_sums(self):
         k, _ = gemm()
         orders = k.orders()
@@ -392,6 +429,63 @@ class Refused(unittest.TestCase):
             with self.subTest(pattern):
                 self.refused(f, pattern, f.__code__.co_firstlineno)
 
+    def test_errors_of_building_are_at_the_line_of_the_operation(self):
+        def program(element):
+            k = Program("p", "gfx942", 64)
+            M, N = k.size("m", most=1 << 12), k.size("n", most=1 << 12, multiple=16)
+            Y, X = k.output("y", element, [M, N]), k.input("x", element, [M, N])
+            k.computes(Y, lambda m, n: X[m, n])
+            return k, M, N, Y, X
+
+        def wide_load():
+            k, M, N, Y, X = program("f64")
+            at = [k.workgroups(1, M, 8), k.workgroups(0, N, 64)]
+            x = k.load(k.tile(X, [8, 64], at), rows_tv(8, 64, 8, 64), 8); wrong = line()
+            k.store(x, k.tile(Y, [8, 64], at), 2)
+            return k, wrong, "no instruction of that width"
+
+        def wide_store():
+            k, M, N, Y, X = program("f64")
+            at = [k.workgroups(1, M, 8), k.workgroups(0, N, 64)]
+            x = k.load(k.tile(X, [8, 64], at), rows_tv(8, 64, 8, 64), 2)
+            k.store(x, k.tile(Y, [8, 64], at), 8); wrong = line()
+            return k, wrong, "buffer_store: no instruction of that width"
+
+        def much_lds():
+            k, M, N, Y, X = program("f32")
+            at = [k.workgroups(1, M, 128), k.workgroups(0, N, 256)]
+            stage, tv = k.lds("stage", "f32", [128, 256]), rows_tv(128, 256, 4, 64)
+            k.copy(k.tile(X, [128, 256], at), stage, tv, 4)
+            k.store(k.read(stage, tv, 4), k.tile(Y, [128, 256], at), 4); wrong = line()
+            return k, wrong, "(?s)131072 bytes: stage 131072.*smaller tiles"
+
+        def coarse():
+            k, M, N, Y, X = program("f32")
+            at = [k.workgroups(1, M, 32), k.workgroups(0, N, 64)]
+            x = k.load(k.tile(X, [16, 64], at), rows_tv(16, 64, 4, 64), 4)
+            k.store(x, k.tile(Y, [16, 64], at), 4); wrong = line()
+            return k, wrong, r"(?s)tiles of 16 on m, and ceil\(m / 32\).*k.workgroups\(1, m, 16\)"
+
+        for make in (wide_load, wide_store, much_lds, coarse):
+            with self.subTest(make.__name__):
+                k, wrong, text = make()
+                with self.assertRaisesRegex(inlay.ProgramError, text) as error:
+                    k.build()
+                self.assertEqual(error.exception.line, wrong)
+        with self.assertRaisesRegex(inlay.ProgramError, "a program without an operation"):
+            Program("empty", "gfx942", 64).build()
+
+    def test_a_refuted_value_says_what_its_coordinates_are(self):
+        k = Program("rows", "gfx942", 64)
+        N = k.size("n", most=1 << 12, multiple=4)
+        Y, X = k.output("y", "f16", [N]), k.input("x", "f16", [N])
+        k.computes(Y, lambda n: X[n])
+        at = [k.workgroups(0, N, 256)]
+        x = k.load(k.tile(X, [256], at), line_tv(256, 4, 64), 4)
+        k.store(k.map([x], lambda x: x + 1), k.tile(Y, [256], at), 4)
+        with self.assertRaisesRegex(inlay.ProgramError, "c0     from 0 to 255, the coordinate along axis 0 in the tile"):
+            k.build()
+
     def test_a_part_of_a_tile_is_no_tile(self):
         # The first is the whole tile in other modes, and goes to another tile; the second is none.
         for tv, pattern in ((line_tv(64, 1, 64), "y is what the specification says"),
@@ -592,6 +686,39 @@ class Operations(unittest.TestCase):
         after = values.copy()
         k.build().run(after, n=100)
         numpy.testing.assert_array_equal(after, numpy.maximum(values, 0) / 2)
+
+    def test_a_number_for_each_block(self):
+        """X[i] * S[table[i / block]], as k.at and as k.value say it, with tiles that are a part of the block; wrong entries are refused."""
+        def scaled(said, tile, block, entry, multiple):
+            k = Program("scaled", "gfx942", 64)
+            M = k.size("m", most=1 << 16, multiple=multiple)
+            Y, X, S = k.output("y", "f32", [M]), k.input("x", "f32", [M]), k.input("s", "f32", [1024])
+            table = k.input("t", "i32", [codegen.ceil_div(M, block)])
+            group = k.workgroups(0, M, tile)
+            k.computes(Y, lambda i: X[i] * S[getattr(k, said)(table, i // block)])
+            number, tv = k.uniform(table, entry(group)), line_tv(tile, 1, 64)
+            x = k.load(k.tile(X, [tile], [group]), tv, 1)
+            s = k.load(k.tile(S, [1], [number]), f"(64,{tile // 64}):(0,0)", 1)
+            k.store(k.map([x, s], lambda x, s: x * s), k.tile(Y, [tile], [group]), 1)
+            return k.build()
+
+        for said in ("at", "value"):
+            for tile, block, entry, multiple in (
+                (64, 64, lambda w: w, 64), (64, 64, lambda w: w, 1), (64, 128, lambda w: w // 2, 64),
+                (64, 128, lambda w: w // 2, 128), (64, 192, lambda w: w // 3, 64), (64, 128, lambda w: 64 * w // 128, 64),
+            ):
+                with self.subTest(said, block=block, multiple=multiple):
+                    m = 5 * block if multiple > 1 else 1000
+                    x, s = numpy.arange(1, m + 1, dtype=numpy.float32), numpy.arange(1, 1025, dtype=numpy.float32)
+                    table = numpy.random.default_rng(m).integers(0, 1024, -(-m // block)).astype(numpy.int32)
+                    y = numpy.zeros(m, numpy.float32)
+                    scaled(said, tile, block, entry, multiple).run(y, x, s, table, m=m, check="all")
+                    numpy.testing.assert_array_equal(y, x * s[table[numpy.arange(m) // block]])
+            for tile, block, entry in (
+                (128, 64, lambda w: 2 * w), (64, 96, lambda w: 64 * w // 96), (64, 64, lambda w: w % 4), (64, 128, lambda w: w // 4),
+            ):
+                with self.subTest(said, block=block), self.assertRaises(inlay.ProgramError):
+                    scaled(said, tile, block, entry, 384)
 
     def test_rows_that_are_put(self):
         k = Program("put", "gfx942", 64)

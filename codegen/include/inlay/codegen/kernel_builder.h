@@ -308,6 +308,8 @@ public:
 
   /// What follows comes from that line: it goes into the line table of the code object, by file name without path.
   void locate(const std::source_location& where);
+  /// Where that was last.
+  [[nodiscard]] std::source_location located() const;
 
   /// @name Symbols
   /// A `Sym` becomes i32 code; equal subexpressions are computed once in a region.

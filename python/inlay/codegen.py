@@ -25,7 +25,7 @@ from . import _inlay
 from ._inlay import Layout, Swizzle
 from ._tools import CommandError, Timing, answer, bytes_of, check_shape, checks, host, size_number, stress_count
 
-_names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
+_names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Origin", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
           "floor_mod", "from_bits", "inside", "integer", "less_signed", "less_unsigned", "line_tv", "log", "log2", "max", "min", "mul_hi", "nearest",
           "philox4x32", "popcount", "rcp", "rows_tv", "rsqrt", "scales_place", "scales_transfer_tv", "select", "shift_right_signed", "sqrt", "to_number",

@@ -244,7 +244,7 @@ def written_codegen():
             if isinstance(what, property):
                 result = re.search(r"-> (.*)$", what.fget.__doc__ or "")
                 members += f"    @property\n    def {member}(self) -> {types(result.group(1), True) if result else 'Any'}: ...\n"
-            elif member.startswith("__") and member not in ("__init__", "__call__", "__getitem__", "__hash__", "__eq__", "__str__") and "__%s__" not in member \
+            elif member.startswith("__") and member not in ("__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__hash__", "__eq__", "__str__") and "__%s__" not in member \
                     and not re.fullmatch(r"__r?(add|sub|mul|truediv|floordiv|mod)__|__neg__|__bool__", member):
                 continue
             elif member.startswith("_") and not member.startswith("__"):

@@ -151,7 +151,9 @@ class OrderClaim:
 
 class Origin:
     """Where a view begins: a formula for each axis of its tensor."""
+    def __len__(self) -> int: ...
     def __getitem__(self, arg0: int) -> Sym: ...
+    def __setitem__(self, arg0: int, arg1: Union[Sym, int]) -> None: ...
 
 class Program:
     """A kernel as tiles and operations on them, and the index expression that it computes (docs/guide/5-first-kernel.md). Each operation keeps the line of Python that wrote it."""

@@ -1,6 +1,8 @@
 // Machine code against the Code that it was made from: what is asked, in which order.
 #include "code_sides.h"
 
+#include <fstream>
+
 #include <inlay/codegen/nest.h>
 
 namespace inlay::kernels::validate::sides {
@@ -313,9 +315,27 @@ void Sides::judge() {
 
 namespace inlay::kernels::validate {
 
+namespace {
+/// Bytes of this process that lie in memory; 0 where the system does not say.
+std::size_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, in_memory = 0;
+  file >> all >> in_memory;
+  return file ? in_memory * 4096 : 0;
+}
+} // namespace
+
 CodeReport validate_code(const runtime::CodeObject& object, const runtime::Kernel& kernel,
                          const codegen::Code& code, const CodeOptions& options) {
-  return sides::Sides(object, kernel, code, options).run();
+  // What is counted are formulas and states; whatever else is kept is seen here, every 50,000 steps.
+  CodeOptions measured = options;
+  const std::size_t before = resident(), most = 2 * options.max_bytes + (std::size_t{128} << 20);
+  measured.progress = [&options, before, most](std::uint64_t steps) {
+    if (options.progress) options.progress(steps);
+    if (const std::size_t now = resident(); now > before + most)
+      throw NotFollowed{"more than " + std::to_string(most >> 20) + " MB of memory in all"};
+  };
+  return sides::Sides(object, kernel, code, measured).run();
 }
 
 } // namespace inlay::kernels::validate

@@ -1071,6 +1071,16 @@ TEST_CASE("states that wait at forks and formulas that grow are bounded: undecid
   const std::string why = with(further, 64 << 20, true);
   CHECK_THAT(why, Contains("order: "));
   CHECK(why.size() < 100'000);
+  // Whatever takes the memory: here it is who listens.
+  std::vector<char> kept;
+  CodeOptions options;
+  options.max_bytes = std::size_t{100} << 20;
+  CHECK(validate_code(object, object.kernel(a.kernel), a.source->code, options).verdict ==
+        MachineVerdict::validated);
+  options.progress = [&](std::uint64_t) { kept.resize(std::size_t{500} << 20, 1); };
+  const CodeReport r = validate_code(object, object.kernel(a.kernel), a.source->code, options);
+  CHECK(r.verdict == MachineVerdict::undecided);
+  CHECK_THAT(text_of(r), Contains("more than 328 MB of memory in all"));
 }
 
 TEST_CASE("numbers of the field are those of the reals where both are defined") {

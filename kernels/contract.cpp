@@ -27,7 +27,7 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
     if (values[i] % s.multiple != 0)
       refuse(fmt::format("{} = {} is not a multiple of {}", s.name, values[i], s.multiple),
              (values[i] < s.multiple ? "" : fmt::format("{} or ", values[i] / s.multiple * s.multiple)) +
-                 fmt::format("{}; what is padded is zeros in a sum, not in a maximum or a mean",
+                 fmt::format("{}; a sum may be padded with zeros, a maximum or a mean may not",
                              (values[i] + s.multiple - 1) / s.multiple * s.multiple));
   }
   LaunchPlan plan;

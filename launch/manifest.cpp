@@ -335,7 +335,7 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
                             std::to_string(s.multiple),
                         (v < s.multiple ? "" : std::to_string(v / s.multiple * s.multiple) + " or ") +
                             std::to_string((v / s.multiple + 1) * s.multiple) +
-                            "; what is padded is zeros in a sum, not in a maximum or a mean");
+                            "; a sum may be padded with zeros, a maximum or a mean may not");
   }
   if (nothing) {
     p.grid = {0, 0, 0};

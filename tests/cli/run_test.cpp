@@ -555,11 +555,11 @@ TEST_CASE("run: bad input is one message and exit 2") {
     for (const char* tile : {"64x64x0", "0x64x64", "0x0x0"}) refused({kernel, "--tile", tile}, "from 1 on");
   refused({"gemm", "--device", "cuda"}, "cuda");
   refused({"gemm", "--check", "luck"}, "luck");
-  refused({"preshuffle_gemm", "--k", "40"}, "pad it to 64");
-  refused({"preshuffle_gemm", "--n", "40"}, "pad it to 48");
+  refused({"preshuffle_gemm", "--k", "40"}, "64; a sum may be padded");
+  refused({"preshuffle_gemm", "--n", "40"}, "32 or 48; a sum may be padded");
   refused({"preshuffle_gemm", "--mfma", "32"}, "mfma = 32");
   refused({"gemm", "--dtype", "fp4"}, "gfx950: gfx942 has no matrix instruction for 4-bit elements");
-  refused({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--k", "320"}, "pad it to 512");
+  refused({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--k", "320"}, "256 or 512; a sum may be padded");
   refused({"softmax", "--n", "8200"}, "8192");
   refused({"rmsnorm", "--n", "12"}, "multiple of 8");
   refused({"softmax", "--threads", "96"}, "threads = 96");

@@ -45,7 +45,8 @@ struct CodeOptions {
   bool symbols = true; ///< false: numbers alone, which validate nothing
   unsigned visits = 7;
   unsigned max_paths = 200;
-  /// Of formulas, and of states that wait at forks, about, each by itself: undecided beyond it. A 256x256 GEMM takes a third.
+  /// Of formulas, and of states that wait at forks, about, each by itself, and half of what memory grows by in all: undecided
+  /// beyond it. A 256x256 GEMM takes a third.
   std::size_t max_bytes = std::size_t{1} << 30;
   /// Workgroups of sizes that are numbers: `first_runs` before the symbols, whatever these then show, because numbers share less with
   /// the code that is judged; all of them when the symbols show nothing.

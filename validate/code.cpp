@@ -29,7 +29,7 @@ void Sides::symbolic() {
   std::vector<AtomId> of_trips;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop)
-      for (const Sym& trips : {code_run_->fixed(r.trips), formulas_->canonical(code_run_->fixed(r.trips))})
+      for (const Sym& trips : formulas_->forms_of(code_run_->fixed(r.trips)))
         for (const AtomId a : symbols(trips)) of_trips.push_back(a);
   code_run_->names.watch(of_trips);
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {

@@ -481,7 +481,7 @@ void Sides::explore(Path start, Abstract* a) {
           const Sym trips = code_run_->fixed(code_.regions[k].trips);
           if (!code_.regions[k].is_loop || !trips.as_atom() || is_a_size(trips)) continue;
           if (const auto n = trips_of(path, nullptr, trips, Sym(0)))
-            for (const Sym& t : {trips, formulas_->canonical(trips)})
+            for (const Sym& t : formulas_->forms_of(trips))
               if (const auto atom = t.as_atom();
                   atom && std::none_of(resolved.begin(), resolved.end(),
                                        [&](const auto& r) { return r.first == *atom; }))
@@ -493,7 +493,7 @@ void Sides::explore(Path start, Abstract* a) {
       const Sym trips = loop_trips();
       if (const auto n = trips.as_atom() ? trips_of(path, a) : std::nullopt) {
         const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
-        for (const Sym& t : {trips, formulas_->canonical(trips)})
+        for (const Sym& t : formulas_->forms_of(trips))
           if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
             resolved.emplace_back(*atom, number);
       }

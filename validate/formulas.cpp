@@ -698,6 +698,30 @@ std::optional<Sym> Formulas::quotient(Word word, Sym divisor) {
   return a ? std::optional<Sym>(floor_div(*a, divisor)) : std::nullopt;
 }
 
+Sym Formulas::one_quotient(Sym s) {
+  Sym out(s.constant_term());
+  for (const Term& t : s.terms()) {
+    Sym product(t.coefficient);
+    for (const Factor& f : t.factors()) {
+      const SymAtom& atom = s.context()->atom(f.atom);
+      Sym x = s.context()->product(Int(1), std::array{Factor{f.atom, 1}});
+      if (atom.kind == AtomKind::floor_div) {
+        const Sym above = one_quotient(atom.operands[0]), below = atom.operands[1];
+        const auto of = (above - Sym(above.constant_term())).as_atom();
+        const SymAtom* inner = of ? &s.context()->atom(*of) : nullptr;
+        const auto a = inner != nullptr && inner->kind == AtomKind::floor_div ? inner->operands[1].constant()
+                                                                              : std::nullopt;
+        x = a && below.constant() && *a > Int(0) && *below.constant() > Int(0)
+                ? floor_div(inner->operands[0] + Sym(above.constant_term()) * Sym(*a), below * Sym(*a))
+                : floor_div(above, below);
+      }
+      for (std::uint32_t k = 0; k < f.power; ++k) product *= x;
+    }
+    out += product;
+  }
+  return out;
+}
+
 Sym Formulas::normal(Sym d) {
   Int g = 0;
   for (const Term& t : d.terms()) g = gcd(g, t.coefficient);

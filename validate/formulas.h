@@ -88,6 +88,16 @@ public:
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
   [[nodiscard]] static Sym without_factors(Sym s);
 
+  /// Quotients of quotients by numbers as one: (x / a + c) / b is (x + a c) / (a b), as compilers and `of` have it.
+  [[nodiscard]] static Sym one_quotient(Sym s);
+  /// What stands for it in formulas of the code, in those with sizes as multiples, and in those of words.
+  [[nodiscard]] std::vector<Sym> forms_of(Sym s) const {
+    std::vector<Sym> out;
+    for (const Sym& form : {s, canonical(s), one_quotient(s), canonical(one_quotient(s))})
+      if (std::find(out.begin(), out.end(), form) == out.end()) out.push_back(form);
+    return out;
+  }
+
   /// Without what holds in every launch, of the conditions that `of` names, or of all.
   [[nodiscard]] Condition asked(const Condition& c, const std::function<bool(Sym)>& of = nullptr);
   [[nodiscard]] static bool has_quotient(Sym s);

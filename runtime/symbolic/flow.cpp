@@ -202,6 +202,7 @@ struct Flow::State {
   void fence(FlowClient& client, FlowWave& wave, FlowFence::Kind kind, const Operation& op, u32 at);
   bool draw(FlowClient& client, FlowWave& wave, const Operation& op, FlowAccess a);
   void order_memory(FlowWave& wave, const Operation& op);
+  void meet(FlowWave& wave);
 };
 
 /// What waits, write-backs and invalidations do for what others see.
@@ -212,10 +213,17 @@ void Flow::State::order_memory(FlowWave& wave, const Operation& op) {
     if (wave.unreleased == Unreleased::written_back)
       wave.unreleased = Unreleased::nothing, wave.released = wave.barriers + 1;
     if (drawer == wave.machine.wave().id) number_is_there = true;
+    if (waves.size() == 1) meet(wave); // there is nobody else, and LLVM leaves the barriers out
   }
   if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1 && wave.unreleased == Unreleased::stored)
     wave.unreleased = Unreleased::written_back;
   if (i.mnemonic == "buffer_inv" && i.modifiers.sc1) wave.invalidated = wave.barriers;
+}
+
+/// What this wave did before is before what all do from here on.
+void Flow::State::meet(FlowWave& wave) {
+  ++wave.barriers;
+  if (drawer == wave.machine.wave().id && number_is_there && published == 0) published = wave.barriers;
 }
 
 /// False where it is no atomic that counts, of one lane that surely takes part.
@@ -747,8 +755,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     case Class::other:
       if (i.mnemonic == "s_barrier") {
         if (common->meets) fence(client, wave, FlowFence::Kind::barrier, op, at);
-        ++wave.barriers;
-        if (drawer == w.id && number_is_there && published == 0) published = wave.barriers;
+        meet(wave);
         wave.entered = false;
         wave.meeting = Meeting::barrier;
         return Stop::head;

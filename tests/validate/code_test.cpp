@@ -95,6 +95,31 @@ kernels::GemmSpec small_gemm() {
 
 } // namespace
 
+TEST_CASE("a quotient of a quotient is one quotient, with the same value") {
+  using kernels::validate::Formulas;
+  SymContext context;
+  const Sym x = context.symbol("x", {Int(-50), Int(2000)}), y = context.symbol("y", {Int(1), Int(9)});
+  for (const std::int64_t a : {1, 2, 7, 256})
+    for (const std::int64_t c : {-3, -1, 0, 1, 3, 5})
+      for (const std::int64_t b : {1, 3, 4}) {
+        const Sym nested = floor_div(floor_div(x, Sym(a)) + Sym(c), Sym(b)),
+                  s = y * nested * nested - nested + x,
+                  of_two = floor_div(floor_div(x, Sym(a)) + floor_div(y, Sym(3)), Sym(b)),
+                  by_y = floor_div(floor_div(x, y) + Sym(c), Sym(b));
+        for (std::int64_t v = -50; v <= 2000; v += v < 20 ? 1 : 89)
+          for (const std::int64_t w : {1, 2, 9}) {
+            Assignment numbers;
+            numbers.set(x, Int(v)), numbers.set(y, Int(w));
+            for (const Sym& f : {nested, s, of_two, by_y})
+              if (evaluate(Formulas::one_quotient(f), numbers) != evaluate(f, numbers))
+                FAIL(to_string(f) << " and " << to_string(Formulas::one_quotient(f)) << " at x = " << v
+                                  << ", y = " << w);
+          }
+      }
+  CHECK(to_string(Formulas::one_quotient(floor_div(floor_div(x + Sym(255), Sym(256)) + Sym(3), Sym(4)))) ==
+        to_string(floor_div(x + Sym(1023), Sym(1024))));
+}
+
 TEST_CASE("machine code of our kernels is validated for all sizes") {
   for (const char* arch : {"gfx942", "gfx950"}) {
     kernels::GemmSpec gemm = small_gemm();

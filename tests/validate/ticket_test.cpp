@@ -96,3 +96,43 @@ TEST_CASE("validation: parts of a product that the last workgroup adds up") {
     });
   }
 }
+
+TEST_CASE("validation: a ticket of workgroups of one wave, which has no barriers") {
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build({{"arch", "gfx942"},
+                                                                   {"tile", "16x16x64"},
+                                                                   {"mfma", "16"},
+                                                                   {"waves", "1x1"},
+                                                                   {"split", "256"},
+                                                                   {"split-k-fixup", "yes"}},
+                                                                  {});
+  const CodeReport whole = judged(a);
+  INFO(text_of(whole));
+  CHECK(whole.verdict == Verdict::validated);
+  const std::size_t draws = line_of(a.assembly, "global_atomic_inc").first;
+  const auto changed = [&](const std::string& what, auto change) {
+    std::string other = a.assembly;
+    change(other);
+    REQUIRE(other != a.assembly);
+    const CodeReport r = judged(a, runtime::isa::assemble_code_object(other, runtime::isa::Arch::gfx942));
+    INFO(what << ": " << text_of(r));
+    CHECK(r.verdict != Verdict::validated);
+  };
+  changed("nothing written back", [](std::string& t) {
+    const auto [at, length] = line_of(t, "buffer_wbl2");
+    t.erase(at, length);
+  });
+  changed("the number drawn before what is written back has landed", [](std::string& t) {
+    const auto [at, length] = line_of(t, "s_waitcnt vmcnt(0)", line_of(t, "buffer_wbl2").first);
+    t.erase(at, length);
+  });
+  changed("caches that keep what they had", [&](std::string& t) {
+    const auto [at, length] = line_of(t, "buffer_inv", draws);
+    t.erase(at, length);
+  });
+  changed("caches cleared before the number is there", [&](std::string& t) {
+    const auto [at, length] = line_of(t, "buffer_inv", draws);
+    const std::string line = t.substr(at, length);
+    t.erase(at, length);
+    t.insert(line_of(t, "s_waitcnt vmcnt(0)", draws).first, line);
+  });
+}

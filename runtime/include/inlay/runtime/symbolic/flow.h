@@ -84,8 +84,8 @@ struct FlowAccess {
   Term soffset = 0;              ///< wide
   std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide
   std::array<Term, 64> guard{};  ///< condition under which the lane takes part; 0: it does not
-  /// A number has been drawn (FlowClient::draw) and waited for, the drawing wave has met the others at a barrier since, and after that this
-  /// wave has made its caches forget what they had of memory (buffer_inv sc1): what others released before theirs is seen.
+  /// A number has been drawn (FlowClient::draw) and waited for, the drawing wave has met the others at a barrier since (alone it needs none),
+  /// and after that this wave has made its caches forget what they had of memory (buffer_inv sc1): what others released before theirs is seen.
   bool acquired = false;
   std::vector<std::pair<Term, bool>> settled{}; ///< answers to FlowClient::open
 };
@@ -127,7 +127,7 @@ public:
   }
   /// global_atomic_inc of one lane, which counts up to `limit` and then from 0 again: the word that comes back, what was there before.
   /// `released`: whatever any wave has stored in memory was written back to where others see it (buffer_wbl2 sc1) and waited for before the
-  /// last barrier. Nothing: it is not followed; it is asked for once on a path.
+  /// last barrier, or the draw of a wave that is alone. Nothing: it is not followed; it is asked for once on a path.
   virtual std::optional<Term> draw(const FlowAccess& access, Term limit, bool released) {
     static_cast<void>(access), static_cast<void>(limit), static_cast<void>(released);
     return std::nullopt;

@@ -1,108 +1,18 @@
-// Formulas of elements: reading, their definition in double, and the error of f32 carried on.
-#include "lowered.h"
+// Formulas of elements, read.
+#include "language.h"
+#include "functions.h"
 
 #include <inlay/algebra/nearest.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cmath>
-#include <cstdint>
 #include <fmt/format.h>
-#include <limits>
 #include <stdexcept>
 
 namespace inlay::kernels {
 namespace {
 
-struct Function {
-  std::string name, form;
-  std::size_t operands;
-  double (*defined)(const std::vector<double>&);
-  std::string_view kinds =
-      ""; ///< of operands and result: n a number, w an integer, x any of the two, one and the same
-};
-
-// Integers are 0 to 2^32 - 1.
-std::uint64_t word(double v) { return static_cast<std::uint64_t>(v); }
-double modulo(std::uint64_t v) { return static_cast<double>(v % 0x100000000ULL); }
-std::int64_t with_sign(double v) { return static_cast<std::int64_t>(v) - (v >= 0x1p31 ? 0x100000000 : 0); }
-double without_sign(std::int64_t v) { return static_cast<double>(v < 0 ? v + 0x100000000 : v); }
-double whole(double x) { return std::isnan(x) ? 0 : std::trunc(std::clamp(x, -0x1p31, 0x1p31 - 1)); }
-double halves(double v, double w) { // bits 32 to 63 of the product, by halves
-  const std::uint64_t a = word(v) >> 16, b = word(v) & 0xffff, c = word(w) >> 16, d = word(w) & 0xffff;
-  const std::uint64_t middle = a * d + (b * d >> 16);
-  return static_cast<double>(a * c + (middle >> 16) + ((middle & 0xffff) + b * c) / 0x10000);
-}
-
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-
-/// Those that have a name; their definitions are the reference.
-const std::vector<Function>& functions() {
-  using X = const std::vector<double>&;
-  static const std::vector<Function> all = {
-      {"abs", "abs(x)", 1, [](X x) { return std::abs(x[0]); }},
-      {"and", "and(v, w)", 2, [](X x) { return modulo(word(x[0]) & word(x[1])); }, "www"},
-      {"bits", "bits(a)", 1,
-       [](X x) { return static_cast<double>(std::bit_cast<std::uint32_t>(static_cast<float>(x[0]))); }, "nw"},
-      {"choose", "choose(w, x, y)", 3, [](X x) { return x[0] != 0 ? x[1] : x[2]; }, "wxxx"},
-      {"clamp", "clamp(x, low, high)", 3, [](X x) { return std::min(std::max(x[0], x[1]), x[2]); }},
-      {"equal", "equal(v, w)", 2, [](X x) { return x[0] == x[1] ? 1.0 : 0.0; }, "www"},
-      {"erf", "erf(x)", 1, [](X x) { return std::erf(x[0]); }},
-      {"exp", "exp(x)", 1, [](X x) { return std::exp(x[0]); }},
-      {"exp2", "exp2(x)", 1, [](X x) { return std::exp2(x[0]); }},
-      {"float", "float(w)", 1, [](X x) { return static_cast<double>(with_sign(x[0])); }, "wn"},
-      {"from_bits", "from_bits(w)", 1,
-       [](X x) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(x[0]))); }, "wn"},
-      {"gelu", "gelu(x)", 1, [](X x) { return x[0] / 2 * std::erfc(-x[0] / std::sqrt(2.0)); }},
-      {"gelu_tanh", "gelu_tanh(x)", 1,
-       [](X x) {
-         return x[0] / 2 *
-                (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x[0] + 0.044715 * std::pow(x[0], 3))));
-       }},
-      {"int", "int(a)", 1, [](X x) { return without_sign(static_cast<std::int64_t>(x[0])); }, "nw"},
-      {"less", "less(v, w)", 2, [](X x) { return with_sign(x[0]) < with_sign(x[1]) ? 1.0 : 0.0; }, "www"},
-      {"log", "log(x)", 1, [](X x) { return std::log(x[0]); }},
-      {"log2", "log2(x)", 1, [](X x) { return std::log2(x[0]); }},
-      {"max", "max(x, y)", 2, [](X x) { return std::max(x[0], x[1]); }},
-      {"min", "min(x, y)", 2, [](X x) { return std::min(x[0], x[1]); }},
-      {"mish", "mish(x)", 1, [](X x) { return x[0] * std::tanh(softplus(x[0])); }},
-      {"mul_hi", "mul_hi(v, w)", 2, [](X x) { return halves(x[0], x[1]); }, "www"},
-      {"not", "not(w)", 1, [](X x) { return 4294967295.0 - x[0]; }, "ww"},
-      {"or", "or(v, w)", 2, [](X x) { return modulo(word(x[0]) | word(x[1])); }, "www"},
-      {"popcount", "popcount(w)", 1, [](X x) { return static_cast<double>(std::popcount(word(x[0]))); },
-       "ww"},
-      {"rcp", "rcp(x)", 1, [](X x) { return 1 / x[0]; }},
-      {"relu", "relu(x)", 1, [](X x) { return std::max(x[0], 0.0); }},
-      {"round", "round(x)", 1,
-       [](X x) {
-         const double below = std::floor(x[0]), part = x[0] - below;
-         return part == 0.5 ? 2 * std::round(x[0] / 2) : part < 0.5 ? below : below + 1;
-       }},
-      {"rsqrt", "rsqrt(x)", 1, [](X x) { return 1 / std::sqrt(x[0]); }},
-      {"sar", "sar(w, n)", 2,
-       [](X x) {
-         const double by = std::ldexp(1, static_cast<int>(word(x[1]) % 32));
-         return without_sign(
-             static_cast<std::int64_t>(std::floor(static_cast<double>(with_sign(x[0])) / by)));
-       },
-       "www"},
-      {"shl", "shl(w, n)", 2, [](X x) { return modulo(word(x[0]) << word(x[1]) % 32); }, "www"},
-      {"shr", "shr(w, n)", 2,
-       [](X x) { return std::floor(std::ldexp(x[0], -static_cast<int>(word(x[1]) % 32))); }, "www"},
-      {"sigmoid", "sigmoid(x)", 1, [](X x) { return 1 / (1 + std::exp(-x[0])); }},
-      {"silu", "silu(x)", 1, [](X x) { return x[0] / (1 + std::exp(-x[0])); }},
-      {"softplus", "softplus(x)", 1, [](X x) { return softplus(x[0]); }},
-      {"sqrt", "sqrt(x)", 1, [](X x) { return std::sqrt(x[0]); }},
-      {"square", "square(x)", 1, [](X x) { return x[0] * x[0]; }},
-      {"tanh", "tanh(x)", 1, [](X x) { return std::tanh(x[0]); }},
-      {"trunc", "trunc(x)", 1, [](X x) { return without_sign(static_cast<std::int64_t>(whole(x[0]))); },
-       "nw"},
-      {"ufloat", "ufloat(w)", 1, [](X x) { return x[0]; }, "wn"},
-      {"uless", "uless(v, w)", 2, [](X x) { return x[0] < x[1] ? 1.0 : 0.0; }, "www"},
-      {"xor", "xor(v, w)", 2, [](X x) { return modulo(word(x[0]) ^ word(x[1])); }, "www"}};
-  return all;
-}
+using formula::Function, formula::functions;
 
 constexpr int deepest = 100; ///< parentheses in parentheses
 constexpr std::size_t most_nodes = 1000;
@@ -388,124 +298,7 @@ private:
   int depth_ = 0;
 };
 
-const double ulp = std::ldexp(1, -24), tiny = std::ldexp(1, -126), most = std::numeric_limits<float>::max();
 } // namespace
-
-// Functions of Bounded are found by their operands, so they are in its namespace.
-
-/// As f32 has it: beyond its range infinity, which is not uncertain.
-static Bounded f32(double value, double error) {
-  if (std::abs(value) > most) return {std::copysign(INFINITY, value), 0};
-  return {value, error + tiny};
-}
-static Bounded of_words(double value, std::initializer_list<Bounded> from) {
-  double error = 0;
-  for (const Bounded& b : from) error = b.error == 0 ? error : INFINITY;
-  return {value, error, true};
-}
-static double word_function(const std::string& name, const std::vector<double>& x) {
-  for (const Function& f : functions())
-    if (f.name == name) return f.defined(x);
-  throw std::logic_error("no function " + name);
-}
-static Bounded words(const std::string& name, Bounded a, Bounded b) {
-  return of_words(word_function(name, {a.value, b.value}), {a, b});
-}
-static Bounded operator+(Bounded a, Bounded b) {
-  if (a.integer) return of_words(modulo(word(a.value) + word(b.value)), {a, b});
-  const double v = a.value + b.value, e = a.error + b.error;
-  return f32(v, e + ulp * (std::abs(v) + e));
-}
-static Bounded operator*(Bounded a, Bounded b) {
-  if (a.integer) return of_words(modulo(word(a.value) * word(b.value)), {a, b});
-  const double v = a.value * b.value,
-               e = std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error;
-  return f32(v, e + ulp * (std::abs(v) + e));
-}
-static Bounded exact(double value) {
-  return {value, static_cast<double>(static_cast<float>(value)) == value ? 0 : ulp * std::abs(value)};
-}
-static Bounded operator*(Bounded a, double b) { return a * exact(b); }
-static Bounded operator+(Bounded a, double b) { return a + exact(b); }
-static Bounded operator-(Bounded a, Bounded b) {
-  if (a.integer) return of_words(modulo(word(a.value) + 0x100000000ULL - word(b.value)), {a, b});
-  return a + Bounded{-b.value, b.error};
-}
-static Bounded operator-(double a, Bounded b) { return exact(a) - b; }
-// The reciprocal is within 1 ulp, and is multiplied.
-static Bounded operator/(Bounded a, Bounded b) {
-  const double v = a.value / b.value, left = std::abs(b.value) - b.error;
-  if (std::isinf(b.value)) return f32(v, 0);
-  const double e = left > 0 ? (a.error + std::abs(v) * b.error) / left : INFINITY;
-  return f32(v, e + 4 * ulp * (std::abs(v) + e));
-}
-static Bounded operator/(double a, Bounded b) { return exact(a) / b; }
-// 2^(x log2 e): the product errs by 2 units, the power by 1 ulp.
-static Bounded exp(Bounded a) {
-  const double v = std::exp(a.value);
-  return f32(v, v * (std::expm1(a.error + 2 * ulp * std::abs(a.value)) + 4 * ulp));
-}
-static Bounded exp2(Bounded a) {
-  const double v = std::exp2(a.value);
-  return f32(v, v * (std::expm1(a.error) + 4 * ulp));
-}
-static Bounded log_of(Bounded a, double v, double of_unit) {
-  const double left = a.value - a.error;
-  return f32(v, (left > 0 ? a.error / left * of_unit : INFINITY) + 4 * ulp * std::abs(v) + 2 * ulp);
-}
-static Bounded log(Bounded a) { return log_of(a, std::log(a.value), 1); }
-static Bounded log2(Bounded a) { return log_of(a, std::log2(a.value), 1.4426950408889634); }
-static Bounded sqrt(Bounded a) {
-  const double v = std::sqrt(a.value);
-  return f32(v, (a.error == 0 ? 0 : std::min(std::sqrt(2 * a.error), a.error / v)) + 3 * ulp * v);
-}
-static Bounded rsqrt(Bounded a) {
-  const double v = 1 / std::sqrt(a.value), left = a.value - a.error;
-  return f32(v, (left > 0 ? v * a.error / left : INFINITY) + 3 * ulp * v);
-}
-static Bounded max(Bounded a, Bounded b) { return {std::max(a.value, b.value), std::max(a.error, b.error)}; }
-static Bounded min(Bounded a, Bounded b) { return {std::min(a.value, b.value), std::max(a.error, b.error)}; }
-static Bounded select(Bounded a, Bounded b, Bounded yes, Bounded no) {
-  const Bounded chosen = a.value >= b.value ? yes : no;
-  const double unsure = a.error + b.error;
-  if (unsure == 0 || std::abs(a.value - b.value) > unsure) return chosen;
-  return {chosen.value, std::max(yes.error, no.error) + std::abs(yes.value - no.value)};
-}
-
-static Bounded operator&(Bounded a, Bounded b) { return words("and", a, b); }
-static Bounded operator|(Bounded a, Bounded b) { return words("or", a, b); }
-static Bounded operator^(Bounded a, Bounded b) { return words("xor", a, b); }
-static Bounded operator<<(Bounded a, Bounded b) { return words("shl", a, b); }
-static Bounded operator>>(Bounded a, Bounded b) { return words("shr", a, b); }
-static Bounded operator~(Bounded a) { return of_words(word_function("not", {a.value}), {a}); }
-static Bounded shift_right_signed(Bounded a, Bounded b) { return words("sar", a, b); }
-static Bounded mul_hi(Bounded a, Bounded b) { return words("mul_hi", a, b); }
-static Bounded popcount(Bounded a) { return of_words(word_function("popcount", {a.value}), {a}); }
-static Bounded less_signed(Bounded a, Bounded b) { return words("less", a, b); }
-static Bounded less_unsigned(Bounded a, Bounded b) { return words("uless", a, b); }
-static Bounded equal(Bounded a, Bounded b) { return words("equal", a, b); }
-static Bounded integer(Bounded a) { return of_words(word_function("int", {a.value}), {a}); }
-static Bounded float_bits(Bounded a) { return of_words(word_function("bits", {a.value}), {a}); }
-static Bounded truncated(Bounded a) { // where all that it may be is one integer, that
-  const bool sure = whole(a.value - a.error) == whole(a.value + a.error);
-  return {without_sign(static_cast<std::int64_t>(whole(a.value))), sure ? 0 : INFINITY, true};
-}
-static Bounded to_number(Bounded a) {
-  const auto v = static_cast<double>(with_sign(a.value));
-  return {v, a.error + (exact(v).error)};
-}
-static Bounded to_number_unsigned(Bounded a) { return {a.value, a.error + exact(a.value).error}; }
-static Bounded from_bits(Bounded a) { return {word_function("from_bits", {a.value}), a.error}; }
-static Bounded nearest(Bounded a) {
-  const auto to = [](double v) { return word_function("round", {v}); };
-  const bool sure = to(a.value - a.error) == to(a.value + a.error);
-  return {to(a.value), sure ? 0 : a.error + 1};
-}
-static Bounded choose(Bounded condition, Bounded yes, Bounded no) {
-  const Bounded chosen = condition.value != 0 ? yes : no;
-  if (condition.error == 0) return chosen;
-  return {chosen.value, std::max(yes.error, no.error) + std::abs(yes.value - no.value), yes.integer};
-}
 
 int Formulas::name_of(const std::string& name) const {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -525,41 +318,5 @@ bool Formulas::integer(const std::string& output) const {
 }
 
 Formulas parse_formulas(const std::string& text) { return Reader(text).whole(); }
-
-std::string formula_functions() {
-  std::string all;
-  for (const Function& f : functions()) all += (all.empty() ? "" : ", ") + f.form;
-  return all;
-}
-
-std::vector<double> defined(const Formulas& formulas, const std::vector<double>& inputs) {
-  return evaluated<double>(
-      formulas, inputs, [](double v, bool) { return v; },
-      [](const std::string& f, const std::vector<double>& x) {
-        if (f == "+") return x[0] + x[1];
-        if (f == "-") return x[0] - x[1];
-        if (f == "*") return x[0] * x[1];
-        if (f == "/") return x[0] / x[1];
-        if (f == "iadd") return modulo(word(x[0]) + word(x[1]));
-        if (f == "isub") return modulo(word(x[0]) + 0x100000000ULL - word(x[1]));
-        if (f == "imul") return modulo(word(x[0]) * word(x[1]));
-        if (f == "neg") return -x[0];
-        if (f == "select") return x[0] >= x[1] ? x[2] : x[3];
-        for (const Function& one : functions())
-          if (one.name == f) return one.defined(x);
-        throw std::logic_error("no function " + f);
-      });
-}
-
-std::vector<Bounded> carried(const Formulas& formulas, const std::vector<double>& inputs) {
-  std::vector<Bounded> exactly;
-  for (const double v : inputs) exactly.push_back({v, 0});
-  const auto constant = [](double v, bool integer = false) {
-    return integer ? Bounded{v, 0, true} : exact(v);
-  };
-  return lowered<Bounded>(formulas, exactly, constant, [](Bounded x, double by) {
-    return Bounded{x.value, x.error + by, false};
-  });
-}
 
 } // namespace inlay::kernels

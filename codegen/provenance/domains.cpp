@@ -160,11 +160,45 @@ bool Domains::infinite(int id) {
   case Fn::select: out = infinite(n.args[2]) || infinite(n.args[3]); break;
   case Fn::exp:
   case Fn::exp2: break; // 0 where its argument is -inf
+  case Fn::max:         // -inf beside a number is that number
+    if (std::any_of(n.args.begin(), n.args.end(), [&](int a) { return is_finite_constant(a); }) &&
+        std::none_of(n.args.begin(), n.args.end(), [&](int a) { return above(a); }))
+      break;
+    [[fallthrough]];
   default:
     for (const int a : n.args) out = out || infinite(a);
   }
   infinite_.emplace(id, out);
   return out;
+}
+
+bool Domains::is_finite_constant(int id) const {
+  const ExprNode& n = x_.node(id);
+  return n.fn == Fn::constant && std::isfinite(n.value);
+}
+
+bool Domains::above(int id) {
+  const ExprNode n = x_.node(id);
+  switch (n.fn) {
+  case Fn::constant: return !(n.value < INFINITY);
+  case Fn::select: return above(n.args[2]) || above(n.args[3]);
+  case Fn::inside: return !(n.value < INFINITY) || above(n.args[0]);
+  case Fn::fold: return n.monoid != Monoid::max ? infinite(id) : above(n.args[0]);
+  default: return infinite(id);
+  }
+}
+
+bool Domains::bounded(Expr map, int parameter) {
+  bool only = true;
+  (void)x_.rewrite(x_.normal(map), [&](const ExprNode& n) -> std::optional<Expr> {
+    const bool beside = n.fn == Fn::max && std::any_of(n.args.begin(), n.args.end(),
+                                                       [&](int a) { return is_finite_constant(a); });
+    for (const int a : n.args)
+      only = only && (beside || x_.node(a).fn != Fn::parameter || x_.node(a).tensor != parameter);
+    return std::nullopt;
+  });
+  const ExprNode all = x_.normal(map).node();
+  return only && (all.fn != Fn::parameter || all.tensor != parameter);
 }
 
 Domains::Infinities Domains::literal(int id) {

@@ -62,6 +62,10 @@ public:
   /// Whether the expression has a literal infinity that it may come to. What an `inside` leaves out does not count: that
   /// something is inside is what other rules show.
   [[nodiscard]] bool infinite(Expr e);
+  /// Whether it may come to infinity by its literals, and not to minus infinity alone.
+  [[nodiscard]] bool above(Expr e) { return above(e.id); }
+  /// Whether a map takes a parameter nowhere, or in a maximum with a number alone: `max(x0, -1)`, which is one whatever x0 is.
+  [[nodiscard]] bool bounded(Expr map, int parameter);
 
 private:
   enum class Sign { unknown, not_negative, positive };
@@ -75,6 +79,8 @@ private:
   Sign sign(int id);
   const Needs& needs(int id);
   bool infinite(int id);
+  bool above(int id);
+  [[nodiscard]] bool is_finite_constant(int id) const;
   Infinities literal(int id);
   Infinities literal_of(const ExprNode& n);
   // What has to be finite so that a sum or product is a number: inf - inf and 0 inf are none.

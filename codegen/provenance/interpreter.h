@@ -407,8 +407,8 @@ private:
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms, const std::vector<int>& columns);
-  // A fold under way as a number: it has to be one, so at least one element has to be there.
-  Term number_of(const Term& t, const std::vector<int>& columns);
+  // A fold under way as a number: it has to be one, so at least one element has to be there, or it is `bounded`: taken beside a number alone.
+  Term number_of(const Term& t, const std::vector<int>& columns, bool bounded);
   // A map that is linear in sums under way: what is multiplied goes into the body, what is added are parts of one sum. A
   // factor that the specification gives as an element of a block of k, s(k/128), is constant where the sum moves in one
   // block.

@@ -110,8 +110,13 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     out = join_all(terms, columns);
   } else {
     // A maximum under way is a number like another; a sum is over, unless the map is linear in it.
-    for (Term& t : terms)
-      if (t.partial && idempotent(t.monoid)) t = number_of(t, columns);
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      if (Term& t = terms[k]; t.partial && idempotent(t.monoid)) {
+        // Of no element, or of minus infinity alone, it is the number that stands beside it.
+        const bool number =
+            t.monoid == Monoid::max && domains_.bounded(map, static_cast<int>(k)) && !domains_.above(t.expr);
+        t = number_of(t, columns, number);
+      }
     std::optional<Term> sum;
     if (std::any_of(terms.begin(), terms.end(), open)) sum = linear(map, terms, columns);
     if (sum) {
@@ -444,7 +449,7 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
   return std::move(*out);
 }
 
-Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
+Term Interpreter::number_of(const Term& t, const std::vector<int>& columns, bool bounded) {
   const auto met = [&](Sym at) { // element `at` is not left out
     const std::pair<AtomId, Sym> first[] = {{*bound_.as_atom(), at}};
     bool yes = less_equal(at + Sym(1), t.limit);
@@ -471,14 +476,15 @@ Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
       return less_equal(x.first, at) && less_equal(at + Sym(1), x.second) && met(at);
     });
   };
-  if (std::none_of(t.intervals.begin(), t.intervals.end(), has))
+  if (!bounded && std::none_of(t.intervals.begin(), t.intervals.end(), has))
     refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
            "its first element may be left out, and then it is infinite");
-  if (domains_.infinite(t.expr))
+  if (!bounded && domains_.infinite(t.expr))
     refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
            "its elements so far may all be infinite; `inside` says which are left out");
   prove(
-      "a " + std::string(to_string(t.monoid)) + " that scales is of at least one element",
+      "a " + std::string(to_string(t.monoid)) + " that scales is " +
+          (bounded ? "taken where a number bounds it" : "of at least one element"),
       [&] { return describe(t); }, "provenance");
   Term out;
   out.expr = x_.normal(x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, t.expr));

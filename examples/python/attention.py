@@ -23,12 +23,14 @@ def flash_attention(target, type="f16", D=64, waves=4, rows=64, columns=64, grou
     HK = H // group
     O, LSE = k.output("o", type, [B, SQ, H, D]), k.output("lse", "f32", [B, H, SQ])
     Q, K, V = k.input("q", type, [B, SQ, H, D]), k.input("k", type, [B, SK, HK, D]), k.input("v", type, [B, SK, HK, D])
+    # Scores of whole tiles may be minus infinity. The multiple of a power of two by `to_two` is exact, so that two of them leave no rest in `scaled` below.
+    def as_number(x): return codegen.max(x, k.constant(-2.0**127))
     def specification(b, q, h):
         def score(i):
             all = k.sum(D, lambda d: Q[b, q, h, d] * K[b, i, h // group, d])
-            return inside(i, q + 1, all * scale, -infinity) if causal else all * scale
-        most = k.fold("max", SK, score)
-        return most, lambda i: exp(score(i) - most)
+            return inside(i, q + 1, all, -infinity) if causal else all
+        most = as_number(k.fold("max", SK, score))
+        return most * scale, lambda i: exp((score(i) - most) * scale)
     @k.computes(O)
     def output(b, q, h, d):
         _, p = specification(b, q, h)
@@ -66,15 +68,15 @@ def flash_attention(target, type="f16", D=64, waves=4, rows=64, columns=64, grou
         x = k.map([scores], lambda v: inside(column, SK, inside(column, row + 1, v, -infinity) if causal else v, -infinity))
         most = k.map([m, k.fold("max", x, 1)], lambda old, new: codegen.max(old, new))
         # exp2((x - most) scaled) in one product and sum.
-        lowered = k.map([most], lambda v: v * -to_two)
+        lowered = k.map([most], lambda v: as_number(v) * -to_two)
         def scaled(v, lowered): return exp2(v * to_two + lowered)
-        p, again = k.map([x, lowered], scaled), k.map([m, lowered], scaled)
+        p, again = k.map([x, lowered], scaled), k.map([m, lowered], lambda m, lowered: scaled(as_number(m), lowered))
         k.update(l, [again, k.fold("sum", p, 1)], lambda l, again, sum: l * again + sum)
         k.update(o, [again], lambda o, again: o * again)
         k.mma(o, k.relayout(p, pv.a(), type, "any"), k.read(values, pv.b(), 8), pv)
         k.update(m, [most], lambda _, most: most)
     k.store(k.map([o, l], lambda o, l: o / l), k.tile(O, [1, rows, 1, D], [b, bq, h, 0]).keep([1, 3]), 4)
-    k.store(k.map([m, l], lambda m, l: m * scale + log(l)), k.tile(LSE, [1, 1, rows], [b, h, bq]).keep([2]), 1)
+    k.store(k.map([m, l], lambda m, l: as_number(m) * scale + log(l)), k.tile(LSE, [1, 1, rows], [b, h, bq]).keep([2]), 1)
     return k
 # [attention end]
 

@@ -1,6 +1,7 @@
 // Latent attention: what it computes, and how its data moves.
 #include "mla.h"
 
+#include "../least_number.h"
 #include "mla_parts.h"
 
 #include <inlay/algebra/parse.h>
@@ -96,7 +97,7 @@ Program mla_decode_program(const Latent& s) {
       if (scales) all = all * k(*scales, {0, 0});
       return within(i, all * s.scale, minus_infinity);
     };
-    const Expr most = k.fold(Monoid::max, split, score);
+    const Expr most = least_number(k.fold(Monoid::max, split, score));
     return std::tuple(within, most, [score, most](Sym i) { return exp(score(i) - most); });
   };
   k.computes(to.most, [&](const auto& c) {
@@ -173,7 +174,8 @@ Program mla_decode_program(const Latent& s) {
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.map(pv.b(), {values}, same, s.type), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
-    store(m, l, k.map(of_store, {o, scale}, [&](const Exprs& v) { return scales ? v[0] * v[1] : v[0]; }));
+    const Fragment most = k.map({m}, [](const Exprs& v) { return least_number(v[0]); });
+    store(most, l, k.map(of_store, {o, scale}, [&](const Exprs& v) { return scales ? v[0] * v[1] : v[0]; }));
   };
   k.if_less(begin, length, attend, [&] {
     const Fragment none = k.zeros(Element::f32, of_row, {rows, 1});

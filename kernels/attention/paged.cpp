@@ -1,6 +1,7 @@
 // Decode attention over a cache of pages: what it computes, and how its data moves.
 #include "paged.h"
 
+#include "../least_number.h"
 #include "../transposed.h"
 #include "paged_part.h"
 #include "parts.h"
@@ -26,7 +27,6 @@ Program paged_decode_program(const PagedDecode& s) {
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
   const double scale = 1 / std::sqrt(D), minus_infinity = -INFINITY;
   const bool windowed = s.window > 0;
-  const double unseen = windowed ? PagedDecode::unseen : minus_infinity;
   const auto tiling = [&](int n, int depth) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, rows, n, depth, 8);
   };
@@ -70,9 +70,9 @@ Program paged_decode_program(const PagedDecode& s) {
     const auto score = [&, within, at, c](Sym i) {
       Expr all = k.sum(D, [&](Sym d) { return k(Q, {c[0], c[1], c[3], d}) * at(keys, i, d); });
       if (scales) all = all * k(*scales, {0, 0});
-      return within(i, capped(all * scale, s.soft_cap), unseen);
+      return within(i, capped(all * scale, s.soft_cap), minus_infinity);
     };
-    const Expr most = over(Monoid::max, score);
+    const Expr most = least_number(over(Monoid::max, score));
     const auto p = [score, most](Sym i) { return exp(score(i) - most); };
     const auto value = [&, within, at](Sym i, Sym d) { return within(i, at(values, i, d), 0); };
     const auto if_any = [=](Expr x) { return windowed ? x : within(Sym(0), x, 0); };
@@ -143,13 +143,14 @@ Program paged_decode_program(const PagedDecode& s) {
              k.mma(scores, q, of_keys, qk);
              const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
                return seen(columns * t + k.position(1),
-                           capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), unseen);
+                           capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), minus_infinity);
              });
              const auto [most, p] = online_softmax(k, x, m, l, o);
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
              k.update(m, {most}, [](const Exprs& v) { return v[1]; });
            });
-    k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
+    k.store(k.map({m}, [](const Exprs& v) { return least_number(v[0]); }), to_part(PM), 1);
+    k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
   const auto none = [&] {
     for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(of), 1);

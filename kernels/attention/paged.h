@@ -17,8 +17,6 @@ using codegen::Element;
 /// A workgroup has `split` positions of one sequence and head, and stores its part: the greatest score, the sum of powers and of values
 /// over it. Who comes last puts the parts together, in their order: the cuts are the same whatever the length and the batch are.
 struct PagedDecode {
-  /// With a window, the score of a position that is not seen: e to its power is 0, and it is a number where no other score is.
-  static constexpr double unseen = -0x1p100;
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, cache = Element::bf16;
   int head_dim = 128, group = 8, page = 16, tile_k = 32, distance = 1, split = 256;

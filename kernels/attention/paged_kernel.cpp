@@ -109,9 +109,8 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
       for (std::size_t begin = start; begin < stop; begin += split)
         for (std::size_t g = 0; g < group; ++g) {
           Part part = part_of(g, std::clamp(begin, first, length), std::min(begin + split, length));
-          // Of a window's part that has no position seen, all have one score.
-          if (s.window > 0 && part.sum == 0)
-            part.most = PagedDecode::unseen, part.sum = static_cast<double>(split);
+          // Of a window's part that has no position seen, all scores are minus infinity.
+          if (s.window > 0 && part.sum == 0) part.most = std::numeric_limits<float>::lowest();
           most.value.push_back(part.most), most.bound.push_back(part.sum == 0 ? 0 : score);
           sums.value.push_back(part.sum), sums.bound.push_back(of_sum * part.sum);
           for (std::size_t c = 0; c < d; ++c)

@@ -103,17 +103,15 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
 }
 
 SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
-                           const Fragment& o, Least least, std::source_location where) {
+                           const Fragment& o, std::source_location where) {
   const auto greatest = [](const Exprs& v) { return max(v[0], v[1]); };
-  const auto power = [&](const Exprs& v) {
-    return exp(v[0] - (least == Least::number ? least_number(v[1]) : v[1]));
-  };
+  const auto power = [](const Exprs& v) { return exp(v[0] - least_number(v[1])); };
   const Fragment most = k.map({m, k.fold(Monoid::max, x, 1, where)}, greatest, codegen::Element::f32, where);
   const Fragment weights = k.map({x, most}, power, codegen::Element::f32, where),
                  again = k.map(
                      {m, most},
                      [&](const Exprs&v) {
-                       return power({least == Least::number ? least_number(v[0]) : v[0], v[1]});
+                       return power({least_number(v[0]), v[1]});
                      },
                      codegen::Element::f32, where);
   k.update(

@@ -9,7 +9,8 @@ namespace inlay::kernels {
 [[nodiscard]] SymLayout by_rows(const std::vector<Sym>& shape);
 
 /// What is stored of every part r of `split` positions, [sequence, block, part, row] and for values a column: m(r) the greatest score, l(r) the
-/// sum of powers of e, each by m(r) less, and o(r) that of the values. With m = max m(r) over the parts that begin before the end,
+/// sum of powers of e, each by m(r) less, and o(r) that of the values. m(r) is a number: least_number of the greatest score. With m = max m(r)
+/// over the parts that begin before the end,
 ///
 ///     all = sum over r of exp(m(r) - m) l(r),   value = sum over r of exp(m(r) - m) o(r)
 struct SoftmaxParts {
@@ -35,14 +36,13 @@ struct SoftmaxParts {
 ///
 ///     most = max(m, max x),   weights = exp(x - most),   l = l exp(m - most) + sum weights,   o = o exp(m - most)
 ///
-/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line. Scores of a whole tile may be
-/// minus infinity where `least` is a number: what is subtracted is then least_number(most) and least_number(m).
+/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line. Scores of whole tiles may be
+/// minus infinity: what is subtracted is least_number(most), and from least_number(m). Where all scores are, o and l are 0.
 struct SoftmaxTile {
   Fragment most, weights;
 };
-enum class Least { infinity, number };
 [[nodiscard]] SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
-                                         const Fragment& o, Least least = Least::infinity,
+                                         const Fragment& o,
                                          std::source_location where = std::source_location::current());
 
 } // namespace inlay::kernels

@@ -79,15 +79,17 @@ Program varlen_attention_program(const Prefill& s) {
   if (s.alibi) slopes = k.input("slopes", Element::f32, {H, 1});
   if (s.bias) bias = k.input("bias", s.out(), {R, H, N});
   if (s.sinks) sinks = k.input("sinks", Element::f32, {H, 1});
-  // Of a bias all that a row sees may be minus infinity.
-  const auto number = [&](Expr x) { return s.bias ? least_number(x) : x; };
   // What is made of a product: the score of key i, for the row whose position is `at`; `with`: the slope and the bias, where there are.
   const auto seen = [&](Sym i, Expr at, Sym end, Expr x, const Exprs& with) {
     x = capped(x * scale, s.soft_cap);
     if (s.alibi) x = x + with[0] * (k.number(i) - at);
     if (s.bias) x = x + with.back();
-    if (s.window > 0) x = select(k.number(i + Sym(s.window - 1)), at, x, k.constant(Prefill::unseen));
-    return inside(i, end, select(at, k.number(i), x, k.constant(Prefill::unseen)), minus_infinity);
+    if (s.window > 0) x = select(k.number(i + Sym(s.window - 1)), at, x, k.constant(minus_infinity));
+    return inside(i, end, select(at, k.number(i), x, k.constant(minus_infinity)), minus_infinity);
+  };
+  // x where a row whose position is `at` sees a key.
+  const auto if_any = [&](Expr at, Expr x, double none) {
+    return select(at, k.constant(0), x, k.constant(none));
   };
   struct Said {
     Sym end{};
@@ -105,7 +107,7 @@ Program varlen_attention_program(const Prefill& s) {
       return seen(i, k(position, {b, j, 0}), end, all, with);
     };
     const Expr greatest = k.fold(Monoid::max, N, score),
-               most = number(s.bias && sinks ? max(greatest, k(*sinks, {h, 0})) : greatest);
+               most = least_number(sinks ? max(greatest, k(*sinks, {h, 0})) : greatest);
     const std::function<Expr(Sym)> e = [score, most](Sym i) { return exp(score(i) - most); };
     const Expr sum = k.sum(N, e), all = sinks ? sum + exp(k(*sinks, {h, 0}) - most) : sum;
     return Said{end, most, all, e, [&, b, hk, d, end](Sym i) {
@@ -116,11 +118,12 @@ Program varlen_attention_program(const Prefill& s) {
     const Said x = said(c[0], c[1], c[2], c[3]);
     Expr sum = k.sum(N, [&](Sym i) { return x.p(i) * x.value(i); });
     if (scales) sum = sum * k(*scales, {1, 0});
-    return inside(0, x.end, sum / x.all, 0);
+    return inside(0, x.end, if_any(k(position, {c[0], c[1], 0}), sum / x.all, 0), 0);
   });
   k.computes(LSE, [&](const auto& c) {
     const Said x = said(c[0], c[1], c[2], 0);
-    return inside(0, x.end, x.most + log(x.all), Prefill::unseen);
+    return inside(0, x.end, if_any(k(position, {c[0], c[1], 0}), x.most + log(x.all), Prefill::unseen),
+                  Prefill::unseen);
   });
 
   const Sym block = k.workgroups(0, B, 1), h = k.workgroups(1, H, 1), end = k.uniform(ends, block);
@@ -183,27 +186,28 @@ Program varlen_attention_program(const Prefill& s) {
         return inside(i, N, seen(i, v[1], end, scales ? v[0] * v[2] : v[0], {v.begin() + 3, v.end()}),
                       minus_infinity);
       });
-      const auto [most, p] = online_softmax(k, x, m, l, o, s.bias ? Least::number : Least::infinity);
+      const auto [most, p] = online_softmax(k, x, m, l, o);
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds_v, pv.b(), 8), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
     Fragment all = l, greatest = m;
     if (sinks) {
       const Fragment sink = of_head(*sinks);
-      if (s.bias) {
-        // The greatest of the keys may be minus infinity, and then the sink is far above it.
-        greatest = k.map({m, sink}, [](const Exprs& v) { return max(v[0], v[1]); });
-        const Fragment again =
-            k.map({m, greatest}, [](const Exprs& v) { return exp(least_number(v[0]) - least_number(v[1])); });
-        k.update(l, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-        k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-      }
-      all = k.map({l, sink, greatest}, [&](const Exprs& v) { return v[0] + exp(v[1] - number(v[2])); });
+      // The greatest of the keys may be minus infinity, and then the sink is far above it.
+      greatest = k.map({m, sink}, [](const Exprs& v) { return max(v[0], v[1]); });
+      const Fragment again =
+          k.map({m, greatest}, [](const Exprs& v) { return exp(least_number(v[0]) - least_number(v[1])); });
+      k.update(l, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      all = k.map({l, sink, greatest}, [](const Exprs& v) { return v[0] + exp(v[1] - least_number(v[2])); });
     }
-    k.store(k.map({o, all, scales ? scale_of(1) : all},
-                  [&](const Exprs& v) { return (scales ? v[0] * v[2] : v[0]) / v[1]; }),
+    k.store(k.map({o, all, scales ? scale_of(1) : all, at},
+                  [&](const Exprs& v) { return if_any(v[3], (scales ? v[0] * v[2] : v[0]) / v[1], 0); }),
             to_o, 4);
-    k.store(k.map({greatest, all}, [&](const Exprs& v) { return number(v[0]) + log(v[1]); }), to_lse, 1);
+    k.store(
+        k.map({greatest, all, at},
+              [&](const Exprs& v) { return if_any(v[2], least_number(v[0]) + log(v[1]), Prefill::unseen); }),
+        to_lse, 1);
   };
   k.if_less(Sym(0), end, attend, [&] {
     k.store(k.zeros(Element::f32, pv.c(), {rows, DV}), to_o, 4);

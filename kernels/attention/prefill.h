@@ -19,12 +19,13 @@ using codegen::Element;
 ///     o[b,j,h,:] = sum over i < ends(b), i <= position(b,j) of e(i) v(i) / sum of e(i),   e(i) = exp(q k(i) / sqrt(D) - most)
 ///     lse[b,j,h] = most + log(sum of e(i))
 ///
-/// In the order of the slots; a block that sees nothing has o = 0 and lse = unseen. A score x = q k(i) / sqrt(D) may be changed, in this order:
+/// In the order of the slots; a row that sees nothing (position(b,j) < 0 or ends(b) <= 0) has o = 0 and lse = unseen. One that sees keys whose
+/// scores are all minus infinity has o = NaN and lse = minus infinity, without sinks. A score x = q k(i) / sqrt(D) may be changed, in this order:
 ///
 ///     soft_cap        cap tanh(x / cap)
 ///     alibi           x + slopes[h] (i - position)
 ///     bias            x + bias[row,h,i]
-///     window          of keys more than window - 1 before the position: unseen
+///     window          of keys more than window - 1 before the position: minus infinity
 ///     sinks           exp(sinks[h] - most) more in the sum of e(i), without a value
 ///
 /// With a window nothing before the first key that a block sees need be in its tables: positions may count from any page.
@@ -40,7 +41,7 @@ struct Prefill {
   double soft_cap = 0;
   bool alibi = false, bias = false, sinks = false;
   std::int64_t sequences = 4, queries = 100, kv_heads = 2, keys = 256, pages = 64;
-  /// The score of a key after a query's position: e to its power is 0, and it is a number.
+  /// What lse is of a row that sees no key.
   static constexpr double unseen = -0x1p100;
   [[nodiscard]] std::int64_t heads() const { return kv_heads * group; }
   /// K and V of 8 bits have two scales, f32: of a product of Q and K, and of V.

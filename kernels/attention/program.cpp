@@ -69,6 +69,8 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Tensor O = k.output("o", s.type, {B, SQ, H, D}), LSE = k.output("lse", Element::f32, {B, H, SQ}),
                Q = k.input("q", s.type, {B, SQ, H, D}), K = k.input("k", s.type, {B, SK, HK, D}),
                V = k.input("v", s.type, {B, SK, HK, D});
+  // As least_number, and of a power of two: its multiple by `to_two` is exact, so that two of them leave no rest in `scaled` below.
+  const auto as_number = [&](Expr x) { return max(x, k.constant(-0x1p127)); };
   // x where row q sees column i.
   const auto seen = [&](Sym i, Sym q, Expr x) {
     if (s.window > 0) x = inside(q - Sym(s.window), i, x, minus_infinity);
@@ -79,10 +81,10 @@ Program flash_attention_program(const AttentionSpec& s) {
       const Expr all = k.sum(D, [&](Sym d) {
         return k(Q, {b, q, h, d}) * k(K, {b, i, floor_div(h, shared), d});
       });
-      return seen(i, q, all * scale);
+      return seen(i, q, all);
     };
-    const Expr most = k.fold(Monoid::max, SK, score);
-    return std::pair(most, [&k, score, most](Sym i) { return exp(score(i) - most); });
+    const Expr most = as_number(k.fold(Monoid::max, SK, score));
+    return std::pair(most * scale, [score, most, scale](Sym i) { return exp((score(i) - most) * scale); });
   };
   k.computes(O, [&](const auto& c) {
     const auto [most, p] = specification(c[0], c[1], c[2]);
@@ -133,9 +135,11 @@ Program flash_attention_program(const AttentionSpec& s) {
     const Fragment most =
         k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
     // exp2((x - most) scaled) in one product and sum.
-    const Fragment lowered = k.map({most}, [&](const Exprs& v) { return v[0] * -to_two; });
+    const Fragment lowered = k.map({most}, [&](const Exprs& v) { return as_number(v[0]) * -to_two; });
     const auto scaled = [&](const Exprs& v) { return exp2(v[0] * to_two + v[1]); };
-    const Fragment p = k.map({x, lowered}, scaled), again = k.map({m, lowered}, scaled);
+    const Fragment p = k.map({x, lowered}, scaled), again = k.map({m, lowered}, [&](const Exprs&v) {
+      return scaled({as_number(v[0]), v[1]});
+    });
     k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
     k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
     k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(values, pv.b(), 8), pv);
@@ -162,7 +166,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   }
   k.store(k.map({o, l}, [](const Exprs& v) { return v[0] / v[1]; }),
           k.tile(O, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), 4);
-  k.store(k.map({m, l}, [&](const Exprs& v) { return v[0] * scale + log(v[1]); }),
+  k.store(k.map({m, l}, [&](const Exprs& v) { return as_number(v[0]) * scale + log(v[1]); }),
           k.tile(LSE, {1, 1, rows}, {b, h, bq}).keep({2}), 1);
   return k;
 }

@@ -830,17 +830,25 @@ TEST_CASE("derive: infinities that an expression makes itself do not cancel") {
                  [&](Program& k, Expr a, Expr b) { return exp(masked(k, a, b)) / exp(b); }) == "");
 }
 
-TEST_CASE("derive: a maximum under way that may be of masked elements alone does not scale") {
-  const auto log_sum_exp = [](bool masked) {
+TEST_CASE("derive: a maximum under way that may be of masked elements alone scales beside a number only") {
+  struct Masks {
+    double fill = 0;                                  // of masked elements; 0: none is masked
+    std::optional<double> bound;                      // max(most, bound) is subtracted
+    bool of_old = true, of_new = true, stored = true; // where the bound is taken
+  };
+  const auto log_sum_exp = [](const Masks& s) {
     Program k("lse", Target::named("gfx942"), 64);
     const Sym M = k.size("m", {.most = 1 << 16}), N = k.size("n", {.most = 1 << 16, .multiple = 4});
     const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N});
     const auto mask = [&](Sym j, Expr e) {
-      return masked ? select(k.number(j), k.constant(300), e, k.constant(-INFINITY)) : e;
+      return s.fill != 0 ? select(k.number(j), k.constant(300), e, k.constant(s.fill)) : e;
+    };
+    const auto bounded = [&](Expr e, bool here = true) {
+      return s.bound && here ? max(e, k.constant(*s.bound)) : e;
     };
     k.computes(Y, [&](const auto& c) {
       const auto x = [&](Sym j) { return mask(j, k(X, {c[0], j})); };
-      const Expr most = k.fold(Monoid::max, N, x);
+      const Expr most = bounded(k.fold(Monoid::max, N, x));
       return log(k.sum(N, [&](Sym j) { return exp(x(j) - most); })) + most;
     });
     const Sym row = k.workgroups(0, M, 1);
@@ -851,18 +859,32 @@ TEST_CASE("derive: a maximum under way that may be of masked elements alone does
       const Fragment x = k.map({k.load(k.tile(X, {1, 256}, {row, t}), tv, 4)}, [&](const auto& a) {
         return inside(column, N, mask(column, a[0]), -INFINITY);
       });
-      const auto scale = [](const auto& v) { return exp(v[0] - v[1]); };
       const Fragment most =
           k.map({m, k.fold(Monoid::max, x, 1)}, [](const auto& v) { return max(v[0], v[1]); });
-      const Fragment p = k.map({x, most}, scale), again = k.map({m, most}, scale);
+      const Fragment p = k.map({x, most}, [&](const auto&v) { return exp(v[0] - bounded(v[1], s.of_new)); }),
+                     again = k.map({m, most}, [&](const auto&v) {
+                       return exp(bounded(v[0], s.of_old) - bounded(v[1], s.of_new));
+                     });
       k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const auto& v) { return v[0] * v[1] + v[2]; });
       k.update(m, {most}, [](const auto& v) { return v[1]; });
     });
-    k.store(k.map({m, l}, [](const auto& v) { return v[0] + log(v[1]); }), k.tile(Y, {1, 1}, {row, 0}), 1);
+    k.store(k.map({m, l}, [&](const auto& v) { return bounded(v[0], s.stored) + log(v[1]); }),
+            k.tile(Y, {1, 1}, {row, 0}), 1);
     return refuted(code_of(k));
   };
-  CHECK(log_sum_exp(false) == "");
-  CHECK_THAT(log_sum_exp(true), Contains("its elements so far may all be infinite"));
+  CHECK(log_sum_exp({}) == "");
+  const auto infinite = Contains("its elements so far may all be infinite");
+  CHECK_THAT(log_sum_exp({-INFINITY, {}}), infinite);
+  CHECK(log_sum_exp({-INFINITY, -1e30}) == "");
+  CHECK(log_sum_exp({0, -1e30}) == "");
+  // In each place, beside a number, and of what is no infinity upwards.
+  CHECK_THAT(log_sum_exp({-INFINITY, -1e30, false, true, true}), infinite);
+  CHECK(log_sum_exp({-INFINITY, -1e30, true, false, true}) != "");
+  CHECK_THAT(log_sum_exp({-INFINITY, -INFINITY}), infinite);
+  CHECK_THAT(log_sum_exp({-INFINITY, INFINITY}), Contains("a map loses no condition of what it takes"));
+  CHECK_THAT(log_sum_exp({INFINITY, -1e30}), infinite);
+  // One number in all of them.
+  CHECK(log_sum_exp({-INFINITY, -1e30, true, true, false}) != "");
 }
 
 TEST_CASE("derive: a workgroup reads in place what it alone writes, and before") {

@@ -680,6 +680,78 @@ class Kernels(unittest.TestCase):
         want = numpy.concatenate([a[i * block:(i + 1) * block].astype(float) @ b[g].astype(float).T for i, g in enumerate(groups)])
         numpy.testing.assert_allclose(c, want, rtol=1e-5, atol=1e-4)
 
+    def test_attention_where_all_scores_of_whole_tiles_are_minus_infinity(self):
+        """Keys of minus infinity: none, the first tile, all but the last key, all. All of them: NaN, as torch has it, and minus infinity as logarithm."""
+        def attention(scores, v, sink=-numpy.inf):
+            with numpy.errstate(all="ignore"):
+                most = numpy.maximum(scores.max(-1, keepdims=True), sink)
+                e = numpy.exp(scores - most)
+                sums = e.sum(-1, keepdims=True) + numpy.exp(sink - most)
+                return (e / sums) @ v, numpy.where(numpy.isinf(most), most, most + numpy.log(sums))[..., 0]
+
+        def close(got, want, lse=None, logarithms=None):
+            numpy.testing.assert_allclose(got.reshape(want.shape).astype(float), want, rtol=8 * RELATIVE, atol=4 * RELATIVE)
+            if lse is not None:
+                numpy.testing.assert_allclose(lse.reshape(logarithms.shape), logarithms, rtol=2.0**-14, atol=2.0**-8)
+
+        def infinite(keys, hidden):
+            for i, n in enumerate(hidden):
+                keys[i, :n, 0] = -numpy.inf
+
+        d, n, hidden = 64, 128, (0, 32, 96, 127, 128)
+        heads = len(hidden)
+        q, k, v = (self.array(n, heads, d) for _ in range(3))
+        q[..., 0] = numpy.abs(q[..., 0]) + numpy.float16(0.1)
+        infinite(k.transpose(1, 0, 2), hidden)
+        scores = numpy.einsum("qhd,khd->hqk", q.astype(float), k.astype(float)) / 8
+        values = v.astype(float).transpose(1, 0, 2)
+        row, key = numpy.arange(n)[:, None], numpy.arange(n)
+        for arch in ("gfx942", "gfx950"):
+            common = {"dtype": "f16", "head_dim": d, "tile_q": 32, "tile_k": 32, "arch": arch}
+            for more, seen in (({}, key >= 0), ({"causal": "yes"}, key <= row), ({"window": 40}, (key <= row) & (key > row - 40))):
+                got = inlay.run_kernel("flash_attention", {"q": q, "k": k, "v": v}, batch=1, queries=n, keys=n, heads=heads, waves=1, **common, **more)
+                o, lse = attention(numpy.where(seen, scores, -numpy.inf), values)
+                self.assertEqual(numpy.isnan(o[:4]).any(), "window" in more or "causal" in more)
+                self.assertTrue(numpy.isnan(o[4]).all())
+                close(got["o"].reshape(n, heads, d).transpose(1, 0, 2), o, got["lse"], lse)
+
+            pages, table = {"k": k.reshape(8, 16, heads, d), "v": v.reshape(8, 16, heads, d)}, numpy.arange(8, dtype=numpy.int32)
+            tables = {"row": numpy.arange(n, dtype=numpy.int32), "position": numpy.arange(n, dtype=numpy.int32)}
+            for more, seen in (({}, key <= row), ({"window": 40}, (key <= row) & (key > row - 40)), ({"causal": "no"}, key >= 0), ({"sinks": "yes"}, key <= row)):
+                position = tables["position"] if more.get("causal") != "no" else numpy.full(n, n - 1, numpy.int32)
+                inputs = {"q": q, **pages, "row": tables["row"], "position": position, "table": numpy.tile(table, 4), "ends": numpy.full(4, n, numpy.int32)}
+                sink = numpy.array([0.5, -numpy.inf, 0.25, 3, 0.5], numpy.float32) if "sinks" in more else numpy.full(heads, -numpy.inf, numpy.float32)
+                if "sinks" in more:
+                    inputs["sinks"] = sink
+                got = inlay.run_kernel("varlen_attention", inputs, page=16, kv_heads=heads, sequences=1, queries=n, keys=n, pages=8, waves=2, **common, **more)
+                o, lse = attention(numpy.where(seen, scores, -numpy.inf), values, sink[:, None, None].astype(float))
+                close(got["o"].reshape(n, heads, d).transpose(1, 0, 2), o, got["lse"].reshape(n, heads).T, lse)
+
+            lengths = numpy.array([n], numpy.int32)
+            for more, first in (({}, 0), ({"window": 40}, n - 40), ({"sinks": "yes"}, 0)):
+                inputs = {"q": q[-1], **pages, "table": table, "lengths": lengths}
+                if "sinks" in more:
+                    inputs["sinks"] = sink
+                got = inlay.run_kernel("paged_decode", inputs, dtype="f16", kv_dtype="f16", head_dim=d, group=1, page=16, split=32, kv_heads=heads, sequences=1,
+                                       keys=n, pages=8, arch=arch, **more)
+                o, _ = attention(scores[:, -1:, first:], values[:, first:], sink[:, None, None].astype(float) if "sinks" in more else -numpy.inf)
+                close(got["o"], o[:, 0])
+
+            # Of latent attention a hidden key's rotary part is minus infinity: its first 512 are a value, too.
+            heads_of_query, split = 16, 64
+            latent = self.array(len(hidden) * n, 576)
+            infinite(latent.reshape(len(hidden), n, 576)[:, :, 575:], hidden)
+            of_query = self.array(len(hidden), heads_of_query, 576)
+            of_query[..., 575] = 1
+            sizes = {"dtype": "f16", "heads": heads_of_query, "sequences": len(hidden), "keys": n, "split": split, "arch": arch}
+            lengths = numpy.full(len(hidden), n, numpy.int32)
+            parts = inlay.run_kernel("mla_decode", {"q": of_query, "kv": latent, "table": numpy.arange(len(hidden) * n // 16, dtype=numpy.int32), "lengths": lengths},
+                                     kv_dtype="f16", page=16, pages=len(hidden) * n // 16, **sizes)
+            got = inlay.run_kernel("mla_reduce", {**parts, "lengths": lengths}, **sizes)
+            wide = latent.astype(float).reshape(len(hidden), n, 576)
+            o, _ = attention(numpy.einsum("shd,skd->shk", of_query.astype(float), wide) * 0.07216878364870322, wide[..., :512])
+            close(got["o"], o)
+
     def test_sizes_of_zero(self):
         f = self.array
         for out, shape in ((inlay.gemm(f(0, 8), f(8, 4)), (0, 4)), (inlay.gemm(f(3, 8), f(8, 0)), (3, 0)), (inlay.gemm(f(3, 0), f(0, 4)), (3, 4)),

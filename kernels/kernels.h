@@ -61,6 +61,12 @@
   kernel(causal_conv1d_update) \
   group("Linear attention") \
   kernel(gated_delta_step) \
+  kernel(gated_delta_gates) \
+  kernel(gated_delta_keys) \
+  kernel(gated_delta_inverse) \
+  kernel(gated_delta_rows) \
+  kernel(gated_delta_state) \
+  kernel(gated_delta_out) \
   group("Quantisation") \
   kernel(quantise) \
   group("Reductions and scans") \

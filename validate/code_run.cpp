@@ -348,7 +348,7 @@ const std::vector<ElementAccess>& CodeRun::by_place(const Inst& i, Prepared& p, 
         within(seen[axis], end[axis]);
       }
       out.push_back(names.endless(t.memory(), bytes_of(fixed(Places::formula(of, seen)), of.element),
-                                  formulas->asked(formulas->canonical(inside))));
+                                  formulas->canonical(formulas->asked(inside))));
     }
   }
   return out;
@@ -388,7 +388,7 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
       formulas->require(inside, room[q] - fixed(coordinate));
     }
     out.push_back(
-        endless ? names.endless(i.access.tensor, base + lane, formulas->asked(formulas->canonical(inside)))
+        endless ? names.endless(i.access.tensor, base + lane, formulas->canonical(formulas->asked(inside)))
                 : names.of(i.access.tensor, base + lane, records - lane, step,
                            names.without_sure(*formulas, formulas->canonical(inside))));
   }

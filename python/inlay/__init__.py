@@ -39,6 +39,7 @@ del _operations
 if hasattr(_inlay, "kernel_names"):
     from . import codegen
     from .codegen import Artifact, Program, ProgramError, ProofReport
+    from ._delta import gated_delta
     from ._kernels import buffers, explain, flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
     from ._launch import LoadedKernel, load
     from ._tools import (CommandError, Picture, Timing, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
@@ -46,7 +47,7 @@ if hasattr(_inlay, "kernel_names"):
 
     __version__ = _inlay.version
     __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "Timing", "buffers", "build", "check", "codegen",
-                "compare", "draw", "exec", "explain", "flash_attention", "fuzz", "gemm",
+                "compare", "draw", "exec", "explain", "flash_attention", "fuzz", "gated_delta", "gemm",
                 "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
 else:
     __version__ = "0"

@@ -406,6 +406,16 @@ def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ...,
     a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
 
         >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
+def gated_delta(q: Any, k: Any, v: Any, g: Any, beta: Any, initial_state: Any = ..., *, normalise: Any = ..., device: Any = ..., arch: Any = ...) -> Any:
+    """Linear attention by the gated delta rule: `(o, state)` of q and k (batch, tokens, heads of k, D), v (batch, tokens, heads, E), g and beta (batch, tokens, heads).
+
+    For every sequence and head, token after token, from the initial state or from 0:
+
+        S = e^g S + k beta (v - (e^g S)^T k)^T,   o = S^T q / sqrt(D)
+
+    computed in chunks of 64 tokens. Elements are float16 or bfloat16, o is as v. g, at most 0, and beta are taken as float32; states are float32, (batch, heads, D, E), as
+    of the kernel `gated_delta_step`, which goes on from the last one. D and E: 64 or 128. Heads of v that follow one another share one of q and k.
+    `g` of None forgets nothing. `normalise`: q and k are divided by their lengths first. `device`, `arch`: as of gemm."""
 def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., bias: Any = ..., row_bias: Any = ..., activation: Any = ..., residual: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """a @ b, of matrices M x K and K x N, or act(alpha * (a @ b) + beta * c + bias + row_bias[:, None]) + residual. Sums are in float32, and rounded once.
 

@@ -323,14 +323,14 @@ def _folder_of_process():
     return tempfile.TemporaryDirectory(prefix="inlay-")
 
 
-_GROW = ("m", "batch", "queries", "keys")  # sizes that differ from call to call: a kernel is built for the next power of two
+_GROW = ("m", "batch", "queries", "keys", "tokens")  # sizes that differ from call to call: a kernel is built for the next power of two
 
 
 class _Plan:
     """A launch of a kernel on the GPU for some sizes: `order`, its buffers' names, and which of them it allocates, with bytes, and zeros or not."""
 
     def __init__(self, name, where, element, sizes, options, launched):
-        fixed = {"dtype": element, "arch": _gpu_arch(where), **options}
+        fixed = {**({"dtype": element} if element else {}), "arch": _gpu_arch(where), **options}
         rounded = {n: 1 << (v - 1).bit_length() if n in _GROW and v > 0 else v for n, v in sizes.items()}
         for exact in (rounded, sizes):
             built = _built(name, where, tuple(sorted({**fixed, **exact}.items())))
@@ -353,10 +353,10 @@ _plan = functools.lru_cache(maxsize=4096)(
 
 def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None, dtype=None):
     """The outputs of one launch. `inputs`: arrays by the kernel's names; `outputs`: shape and element by name; `sizes`: what the kernel is built
-    for; `launched`: its sizes in a launch, where they are others; `dtype`: the kernel's, if it is not the first array's."""
+    for; `launched`: its sizes in a launch, where they are others; `dtype`: the kernel's, if it is not the first array's, "" for none."""
     like = next(iter(inputs.values()))
-    dtype = dtype or _element(like)
-    for option, of_arrays in {**sizes, "dtype": dtype}.items():
+    typed = {"dtype": _element(like) if dtype is None else dtype} if dtype != "" else {}
+    for option, of_arrays in {**sizes, **typed}.items():
         if option in options:
             raise ValueError(f"{name}: {option} is that of the arrays, {of_arrays}, and no option here\n  hint   inlay.run_kernel takes {option}=")
     gpus = [_of_gpu(a) for a in inputs.values()]
@@ -375,9 +375,9 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     if all(0 in shape for shape, _ in outputs.values()):
         return [_zeros(shape, element, like) for shape, element in outputs.values()]
     if where.startswith("emulator"):
-        out = _emulated(name, inputs, "bounds,uninit,races", {"dtype": dtype, "arch": where.partition(":")[2], **sizes, **options})
+        out = _emulated(name, inputs, "bounds,uninit,races", {**typed, "arch": where.partition(":")[2], **sizes, **options})
         return [_like(out[n][0], like, shape, element) for n, (shape, element) in outputs.items()]
-    plan = _plan(name, where, dtype, tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
+    plan = _plan(name, where, typed.get("dtype"), tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
     if not on_gpu:  # of tensors there the launch looks at the types
         _same_elements(name, inputs, dict(zip(plan.order, plan.kernel._types)))
     given = {n: _contiguous(a) for n, a in inputs.items()}

@@ -163,6 +163,26 @@ const std::vector<Row> table = {
      "--key 256 --value 32 --columns 32 --group 1 --dtype f32 --normalise no --threads 64",
      {"--batch 2 --heads 1"}},
     {"gated_delta_step", "--state bf16 --columns 128 --threads 128", {"--batch 2 --heads 4"}},
+    {"gated_delta_gates", "", {"--batch 1 --tokens 1 --heads 1", "--batch 2 --tokens 131 --heads 3"}},
+    {"gated_delta_keys", "", {"--batch 1 --tokens 1 --heads 1", "--batch 2 --tokens 70 --heads 3"}},
+    {"gated_delta_keys", "--key 64 --normalise no --dtype f16", {"--batch 1 --tokens 65 --heads 2"}},
+    {"gated_delta_inverse", "", {"--batch 1 --tokens 1 --heads 2", "--batch 2 --tokens 65 --heads 4"}},
+    {"gated_delta_inverse", "--key 64 --group 3 --dtype f16", {"--batch 1 --tokens 64 --heads 3"}},
+    {"gated_delta_rows", "", {"--batch 1 --tokens 1 --heads 2", "--batch 2 --tokens 70 --heads 4"}},
+    {"gated_delta_rows",
+     "--key 64 --value 64 --group 1 --dtype f16",
+     {"--batch 1 --tokens 63 --heads 1", "--batch 2 --tokens 129 --heads 3"}},
+    {"gated_delta_rows", "--arch gfx950 --key 64", {"--batch 1 --tokens 127 --heads 2"}},
+    {"gated_delta_state", "", {"--batch 1 --heads 2", "--batch 3 --heads 4"}},
+    {"gated_delta_state",
+     "--key 64 --value 64 --group 1 --columns 16 --dtype f16",
+     {"--batch 1 --heads 1", "--batch 2 --heads 3"}},
+    {"gated_delta_state", "--arch gfx950 --value 64 --columns 32 --group 4", {"--batch 2 --heads 8"}},
+    {"gated_delta_out", "", {"--batch 1 --tokens 1 --heads 2", "--batch 2 --tokens 70 --heads 4"}},
+    {"gated_delta_out",
+     "--key 64 --value 64 --group 1 --dtype f16",
+     {"--batch 1 --tokens 63 --heads 1", "--batch 2 --tokens 129 --heads 3"}},
+    {"gated_delta_out", "--arch gfx950 --value 64", {"--batch 1 --tokens 65 --heads 2"}},
     {"conv2d", "--c 8", {"--n 1 --h 1 --w 1 --k 4"}},
     {"conv2d", "--c 40", {"--n 3 --h 9 --w 7 --k 68"}},
     {"conv2d",
@@ -581,6 +601,15 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gated_delta_step", "--columns", "256"}), Contains("at most the values"));
   CHECK_THAT(said({"gated_delta_step", "--threads", "64", "--columns", "128"}),
              Contains("at most 128 elements of the state"));
+  CHECK_THAT(said({"gated_delta_keys", "--key", "96"}), Contains("--key 96") && Contains("64 or 128"));
+  CHECK_THAT(said({"gated_delta_keys", "--dtype", "f32"}),
+             Contains("--dtype f32") && Contains("bf16 or f16"));
+  CHECK_THAT(said({"gated_delta_inverse", "--heads", "3"}), Contains("no multiple of --group 2"));
+  CHECK_THAT(said({"gated_delta_inverse", "--tokens", "0"}), Contains("--tokens '0'"));
+  CHECK_THAT(said({"gated_delta_rows", "--value", "32"}), Contains("--value 32") && Contains("64 or 128"));
+  CHECK_THAT(said({"gated_delta_state", "--columns", "48"}), Contains("--columns 48"));
+  CHECK_THAT(said({"gated_delta_state", "--tokens", "64"}), Contains("unknown option '--tokens'"));
+  CHECK_THAT(said({"gated_delta_out", "--key", "256"}), Contains("--key 256"));
   CHECK_THAT(said({"causal_conv1d_update", "--d", "12"}), Contains("8"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "f32"}), Contains("--dtype f32"));
   CHECK_THAT(said({"grouped_gemm", "--tile-m", "48"}), Contains("--tile-m 48"));

@@ -181,6 +181,16 @@ def rows():
     state = lambda size: lambda s: 64 * 32 * (128 * 128 * 2 * size + 256 * s) + 64 * 16 * 256 * s
     add("gated_delta_step", "", "--batch 3 --heads 4", "--batch 64 --heads 32", state(4), types=all_types)
     add("gated_delta_step", "--state bf16", "--batch 3 --heads 4", "--batch 64 --heads 32", state(2))
+    prefill, tokens, heads = "--batch 1 --tokens 8192 --heads 32", 8192, 32  # 16 heads of keys, 128 wide as values are
+    of_keys, of_values = tokens * 16 * 128, tokens * heads * 128
+    add("gated_delta_gates", "", "--tokens 70 --heads 3", prefill, lambda s: 16 * tokens * heads, types=(None,))
+    add("gated_delta_keys", "", "--tokens 70 --heads 3", "--batch 1 --tokens 8192 --heads 16", lambda s: 5 * of_keys * s, types=both)
+    add("gated_delta_inverse", "", "--tokens 70", prefill, lambda s: of_keys * s + tokens * heads * (8 + 64 * s), types=both)
+    add("gated_delta_rows", "", "--tokens 70", prefill, lambda s: (of_keys + 3 * of_values + tokens * heads * 64) * s + tokens * heads * 8, types=both)
+    add("gated_delta_state", "", "", "--batch 8 --heads 32", lambda s: 8 * (heads * 128 * 128 * 8 + 64 * (16 + 3 * heads) * 128 * s), types=both)
+    add("gated_delta_out", "", "--tokens 70", prefill, lambda s: (2 * of_keys + 2 * of_values) * s + 128 * heads * 128 * 128 * 4, types=both)
+    for kernel in ("inverse", "rows", "state", "out"):
+        add(f"gated_delta_{kernel}", "--key 64 --group 1" + (" --value 64" if kernel != "inverse" else ""), "" if kernel == "state" else "--tokens 70", archs=("gfx942",))
     for side, c, tile in ((56, 64, "64x64"), (28, 256, "128x128")):
         add("conv2d", f"--c {c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=both)
         add("conv2d", f"--c {2 * c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=("fp8",))

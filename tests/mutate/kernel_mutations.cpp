@@ -12,6 +12,7 @@
 #include "../../kernels/attention/prefill.h"
 #include "../../kernels/convolution/convolution.h"
 #include "../../kernels/moe/grouped.h"
+#include "../../kernels/recurrent/gated_delta_chunk.h"
 #include "../../kernels/recurrent/gated_delta_step.h"
 #include "judge.h"
 #include "sampling.h"
@@ -206,6 +207,15 @@ std::vector<Subject> subjects() {
   kernels::GatedDeltaStep delta;
   delta.key = delta.value = delta.columns = 32, delta.threads = 64;
   out.push_back({"gated_delta_step", kernels::gated_delta_step_program(delta), {{2, 4}, {1, 6}}});
+  kernels::GatedDeltaChunk chunks;
+  chunks.key = chunks.value = 64, chunks.columns = 16;
+  out.push_back({"gated_delta_gates", kernels::gated_delta_gates_program(chunks), {{1, 70, 2}, {2, 3, 1}}});
+  out.push_back({"gated_delta_keys", kernels::gated_delta_keys_program(chunks), {{1, 70, 2}, {2, 3, 1}}});
+  out.push_back(
+      {"gated_delta_inverse", kernels::gated_delta_inverse_program(chunks), {{1, 70, 2}, {2, 3, 2}}});
+  out.push_back({"gated_delta_rows", kernels::gated_delta_rows_program(chunks), {{1, 70, 2}, {2, 3, 2}}});
+  out.push_back({"gated_delta_state", kernels::gated_delta_state_program(chunks), {{1, 2}, {2, 4}}});
+  out.push_back({"gated_delta_out", kernels::gated_delta_out_program(chunks), {{1, 70, 2}, {2, 3, 2}}});
   kernels::BlockScaleSpec scaled;
   scaled.tile_m = 32;
   scaled.waves_m = 1;
@@ -306,8 +316,9 @@ int main(int argc, char** argv) {
   std::size_t tried = 0, caught = 0, cautious = 0, harmless = 0, missed = 0;
   while (tried < static_cast<std::size_t>(how.sample)) {
     Subject& s = all[random() % all.size()];
-    // A change of attention costs as much as ten of a GEMM.
-    if (all.size() > 1 && s.name.find("attention") != std::string::npos && random() % 4 != 0) continue;
+    // A change of attention, or of a chunk of the delta rule, costs as much as ten of a GEMM.
+    const bool slow = s.name.find("attention") != std::string::npos || s.name.find("gated_delta_") == 0;
+    if (all.size() > 1 && slow && random() % 4 != 0) continue;
     Code code = code_of(s);
     const std::string what = change(code, random);
     if (what.empty()) continue;

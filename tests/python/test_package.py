@@ -617,6 +617,60 @@ class Kernels(unittest.TestCase):
         p /= p.sum(-1, keepdims=True)
         numpy.testing.assert_allclose(o, numpy.einsum("bhqk,bkhd->bqhd", p, vv), rtol=8 * RELATIVE, atol=2 * RELATIVE)
 
+    def recurrence(self, q, k, v, g, beta, state, normalise=True):
+        """The gated delta rule token by token, in double; what the kernels of its chunks share nothing with."""
+        o, states = numpy.zeros(v.shape), state.astype(float).copy()
+        for b, h in numpy.ndindex(v.shape[0], v.shape[2]):
+            of_key = h // (v.shape[2] // k.shape[2])
+            for t in range(v.shape[1]):
+                query, key = q[b, t, of_key].astype(float), k[b, t, of_key].astype(float)
+                if normalise:
+                    query, key = query / numpy.sqrt(query @ query + 1e-6), key / numpy.sqrt(key @ key + 1e-6)
+                s = states[b, h] * numpy.exp(float(g[b, t, h]))
+                states[b, h] = s + numpy.outer(key, float(beta[b, t, h]) * (v[b, t, h].astype(float) - s.T @ key))
+                o[b, t, h] = states[b, h].T @ query / numpy.sqrt(q.shape[3])
+        return o, states
+
+    def test_gated_delta(self):
+        """Ragged last chunks, one token, grouped heads, keys and values of both sizes, strong and no gates, and keys that are all alike."""
+        random = self.random
+        for batch, tokens, heads, key_heads, keys, values, arch, kind in ((1, 1, 2, 1, 64, 64, "gfx942", ""), (2, 65, 3, 3, 64, 128, "gfx950", "no gates"),
+                                                                          (1, 150, 4, 2, 128, 64, "gfx942", "alike"), (1, 130, 2, 1, 64, 64, "gfx942", "strong gates"),
+                                                                          (1, 128, 1, 1, 128, 128, "gfx90a", "lengths")):
+            q, k = (random.standard_normal((batch, tokens, key_heads, keys)).astype(numpy.float16) for _ in "qk")
+            v = random.standard_normal((batch, tokens, heads, values)).astype(numpy.float16)
+            g = numpy.log(1 / (1 + numpy.exp(-random.standard_normal((batch, tokens, heads)) - 2))).astype(numpy.float32)
+            beta = random.uniform(0, 1, (batch, tokens, heads)).astype(numpy.float32)
+            state = random.standard_normal((batch, heads, keys, values)).astype(numpy.float32)
+            if kind == "alike":
+                k[:], beta[:], g[:] = k[0, 0, 0], 1, 0
+            if kind == "strong gates":
+                g *= 100
+            if kind == "lengths":
+                q, k = (q / 16).astype(numpy.float16), (k / 16).astype(numpy.float16)
+            none = kind == "no gates"
+            with self.subTest(kind=kind, tokens=tokens):
+                got = inlay.gated_delta(q, k, v, None if none else g, beta, state, normalise=kind != "lengths", arch=arch)
+                want = self.recurrence(q, k, v, 0 * g if none else g, beta, state, kind != "lengths")
+                self.assertEqual([x.shape for x in got], [x.shape for x in want])
+                for x, y in zip(got, want):
+                    numpy.testing.assert_allclose(x, y, rtol=0, atol=4 * RELATIVE * numpy.abs(y).max())
+        o, last = inlay.gated_delta(q, k, v, g, beta)  # no state is one of zeros
+        numpy.testing.assert_array_equal(o, inlay.gated_delta(q, k, v, g, beta, 0 * state)[0])
+        first, between = inlay.gated_delta(q[:, :64], k[:, :64], v[:, :64], g[:, :64], beta[:, :64])
+        more, end = inlay.gated_delta(q[:, 64:], k[:, 64:], v[:, 64:], g[:, 64:], beta[:, 64:], between)
+        numpy.testing.assert_array_equal(numpy.concatenate([first, more], 1), o)  # cut between chunks: the same bits
+        numpy.testing.assert_array_equal(end, last)
+
+    def test_gated_delta_refuses_what_is_none(self):
+        x, g = self.array(1, 4, 2, 64), numpy.zeros((1, 4, 2), numpy.float32)
+        for words, error, message in (((x, x, x[:, :3], g, g), ValueError, r"v \(1, 3, 2, 64\), .*: q and k \(batch"), ((x, x, self.array(1, 4, 3, 64), g, g), ValueError, "3 heads of v and 2 of k"),
+                                      ((x, x, x, g[:, :3], g), ValueError, r"g of \(1, 3, 2\), and \(1, 4, 2\) is wanted"), ((x, x, x, g, g, x), ValueError, "initial_state of"),
+                                      ((x.astype(numpy.float32),) * 3 + (g, g), TypeError, "float16 or bfloat16"), ((x[:, :0], x[:, :0], x[:, :0], g[:, :0], g[:, :0]), ValueError, "at least one"),
+                                      ((*3 * (self.array(1, 4, 2, 32),), g, g), inlay.CommandError, "--key 32\n  hint   64 or 128"), ((1, 2, 3, 4, 5), TypeError, "q is of type int")):
+            with self.assertRaisesRegex(error, message):
+                inlay.gated_delta(*words)
+
     def test_softmax_in_parts_where_whole_parts_are_minus_infinity(self):
         """A part of 256 columns or 64 keys: none, the first, the first and half of the next, all but the last, all of a row."""
         n, part = 1024, 256

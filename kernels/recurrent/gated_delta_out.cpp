@@ -1,4 +1,5 @@
 // What the tokens of every chunk see: the state before it, and the tokens up to their own.
+#include "../lds_swizzle.h"
 #include "gated_delta_page.h"
 
 namespace inlay::kernels {
@@ -60,10 +61,15 @@ Program gated_delta_out_program(const Asked& s) {
                              return inside(k.position(1), k.position(0) + Sym(1), v[0] * exp(v[1] - v[2]), 0);
                            }),
                  own = k.relayout(decayed, of_rest.a(), s.type);
+  // All waves take the same states: they load them together, and have each rounded once.
+  const Layout by_rows = codegen::rows_tv(wide, D, 8, of_states.threads());
+  const Tensor states = conflict_free_tile(k, "lds_states", s.type, wide, D, 8, by_rows, of_states.b());
   for (int part = 0; part < E / wide; ++part) {
-    const Fragment state = k.map(
-                       {k.load(rows(S, h, wide, D, part), of_states.b(), 4)},
-                       [](const Exprs&v) { return v[0]; }, s.type),
+    const Fragment loaded = k.load(rows(S, h, wide, D, part), by_rows, 4);
+    k.store(k.map(
+                {loaded}, [](const Exprs& v) { return v[0]; }, s.type),
+            k.whole(states), 8);
+    const Fragment state = k.read(states, of_states.b(), 8),
                    of_before = k.zeros(Element::f32, of_states.c(), {delta_chunk, wide}),
                    of_own = k.zeros(Element::f32, of_rest.c(), {delta_chunk, wide});
     k.mma(of_before, query, state, of_states);

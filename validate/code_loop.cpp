@@ -203,7 +203,9 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
 
   const auto reasons = reasons_;
   const auto samples = samples_;
+  const std::size_t taken = values_->arithmetic().taken();
   for (int round = 0; round < 12; ++round) {
+    values_->forget_reads(taken); // of a round that failed: its words may have been anything
     reasons_ = reasons;
     samples_ = samples;
     a.changed = false;
@@ -226,6 +228,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   }
   reasons_ = reasons;
   samples_ = samples;
+  values_->forget_reads(taken);
   return false;
 }
 
@@ -234,7 +237,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   Terms& t = one.terms();
   const std::string name = "periods." + std::to_string(fresh_++);
   const Interval trips = interval(loop_trips());
-  const std::int64_t most = trips.upper ? (trips.upper->value() - a.first) / a.period + 1 : 0x7fffffff;
+  // The code is in its loop at each of these heads: first + period u <= trips - 1. At least 1, as in flow_options.
+  const std::int64_t most =
+      trips.upper ? std::max<std::int64_t>((trips.upper->value() - 1 - a.first) / a.period, 1) : 0x7fffffff;
   a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
   // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
   a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),

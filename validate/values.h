@@ -281,6 +281,9 @@ public:
 
   /// Machine code takes a reciprocal, a logarithm or a root of x.
   void machine_takes(Domain domain, Number x) { taken_.emplace_back(domain, x); }
+  /// How many of them there are, and only the first so many again.
+  [[nodiscard]] std::size_t taken() const { return taken_.size(); }
+  void take_back(std::size_t from) { taken_.resize(from); }
   /// What it takes one of, and the other side does not; numbers that are always in the domain left out.
   [[nodiscard]] std::vector<std::pair<Domain, Number>> unsaid() const {
     std::vector<std::pair<Domain, Number>> out;

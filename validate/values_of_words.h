@@ -73,6 +73,12 @@ public:
   /// Formats that instructions have converted f32 to. The field takes a conversion for the number itself, so that who judges has to ask
   /// whether there is anything of that format on the other side.
   [[nodiscard]] const std::set<Element>& narrowed() const { return narrowed_; }
+  /// As if nothing had been read since machine code took so many reciprocals, logarithms and roots (FieldArithmetic::taken): what is read
+  /// again asks for its own again.
+  void forget_reads(std::size_t taken) {
+    arithmetic_->take_back(taken);
+    for (auto& [replaced, read] : done_) read.clear();
+  }
   [[nodiscard]] const std::string& missing() const { return missing_; }
   void forget_missing() { missing_.clear(); }
 

@@ -82,6 +82,42 @@ Term Terms::join_product(Term lo, Term hi) {
   return 0;
 }
 
+/// w + 2^32 n high(x), of a w that has n low(x), is the same with n x in its place: how a product with a word of 64 bits is added. 0: it is none.
+Term Terms::join_sum(Term lo, Term hi) {
+  if (kind(hi) != TermKind::linear || nodes_[hi].value != 0) return 0;
+  const std::vector<TermPart> all(parts(hi).begin(), parts(hi).end());
+  const auto count = [&](Term w) {
+    return kind(w) == TermKind::linear ? parts(w).size() : is_constant(w) ? 0 : 1;
+  };
+  for (const TermPart& of_sum : all) {
+    if (of_sum.coefficient != 1 || kind(of_sum.atom) != TermKind::high) continue;
+    Term sum = children(of_sum.atom)[0];
+    if (low(sum) != lo) continue;
+    bool whole = true;
+    for (const TermPart& part : all) {
+      if (part.atom == of_sum.atom) continue;
+      Term n = constant(1), above = part.atom;
+      if (kind(above) == TermKind::multiply) {
+        const Term a = children(above)[0], b = children(above)[1];
+        const bool second = kind(b) == TermKind::high;
+        n = second ? a : b, above = second ? b : a;
+      }
+      if (kind(above) != TermKind::high) {
+        whole = false;
+        break;
+      }
+      const Term x = children(above)[0];
+      const Term by = wide_constant(static_cast<u64>(i64{static_cast<i32>(part.coefficient)}));
+      const Term rest = subtract(sum, multiply(product(n, low(x), false), by));
+      whole = count(rest) < count(sum);
+      if (!whole) break;
+      sum = add(rest, multiply(multiply(zext(n), x), by));
+    }
+    if (whole) return sum;
+  }
+  return 0;
+}
+
 /// sum - x where the two have no bit in common, so that their sum carries nothing; unknown otherwise.
 Term Terms::without_carry(Term sum, Term x) {
   const Term more = subtract(sum, x);
@@ -122,6 +158,7 @@ Term Terms::join(Term lo, Term hi) {
       return multiply(zext(x), wide_constant(factor));
   }
   if (const Term p = join_product(lo, hi); p != 0) return p;
+  if (const Term p = join_sum(lo, hi); p != 0) return p;
   const Term c[2] = {lo, hi};
   return make(TermKind::pair, c, 0, true);
 }

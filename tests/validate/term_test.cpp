@@ -274,6 +274,37 @@ TEST_CASE("products of 64 bits that are put together by words are products") {
   }
 }
 
+TEST_CASE("a product with a word of 64 bits that is added to another is one product") {
+  Terms t;
+  std::mt19937_64 random(2);
+  const Term x = t.symbol("x"), y = t.symbol("y"), z = t.symbol("z");
+  // 16384 x of 64 bits, as v_lshlrev_b64 makes it, and -8192 y, as s_sub_u32 and s_subb_u32 do.
+  const Term far = t.multiply(t.zext(x), t.wide_constant(16384)),
+             back = t.subtract(t.wide_constant(0), t.multiply(t.zext(y), t.wide_constant(8192)));
+  // v_mad_u64_u32 with the low word, and the high word times the same added to the sum's.
+  const auto mad = [&](Term n, Term w, Term c, Term above) {
+    const Term sum = t.add(t.product(n, t.low(w), false), c);
+    return t.join(t.low(sum), t.add(t.high(sum), t.multiply(n, above)));
+  };
+  const Term of_far = mad(y, far, t.zext(z), t.high(far)),
+             of_back = mad(t.constant(5), back, t.zext(z), t.high(back)),
+             wrong = mad(y, far, t.zext(z), t.high(t.add(far, t.wide_constant(1)))),
+             twice = mad(y, far, t.zext(z), t.multiply(t.high(far), t.constant(2)));
+  CHECK(of_far == t.add(t.multiply(t.zext(y), far), t.zext(z)));
+  CHECK(of_back == t.add(t.multiply(back, t.wide_constant(5)), t.zext(z)));
+  CHECK(t.kind(wrong) == TermKind::pair);
+  CHECK(t.kind(twice) == TermKind::pair);
+  for (int k = 0; k < 200; ++k) {
+    const u64 vx = draw(random), vy = draw(random), vz = draw(random);
+    const Terms::Assignment at{{x, vx}, {y, vy}, {z, vz}};
+    const u64 wide = vx << 14;
+    CHECK(t.evaluate(of_far, at) == vy * wide + vz);
+    CHECK(t.evaluate(of_back, at) == vz - 5 * 8192 * vy);
+    const u64 sum = vy * static_cast<u32>(wide) + vz;
+    CHECK(t.evaluate(twice, at) == sum + (u64{static_cast<u32>(2 * vy * (wide >> 32))} << 32));
+  }
+}
+
 TEST_CASE("what grows without an end has an end: sums, texts, and the pool") {
   Terms t;
   Term sum = t.constant(0);

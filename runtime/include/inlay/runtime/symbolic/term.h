@@ -213,6 +213,7 @@ private:
   Term linear(std::vector<TermPart> parts, std::uint64_t constant, bool wide);
   Term without_carry(Term sum, Term x);
   Term join_product(Term low, Term high);
+  Term join_sum(Term low, Term high);
   void gather(Term t, std::uint64_t factor, std::vector<TermPart>& parts, std::uint64_t& constant) const;
   Term combine(Term a, std::uint64_t fa, Term b, std::uint64_t fb, bool wide);
   Term list(TermKind kind, Term a, Term b);

@@ -373,6 +373,17 @@ private:
     b.close(at, 2);
     return Layout(std::move(b).finish());
   }
+  // The number of a thread among those of its wave that have its row.
+  static Layout number_in_row(const std::vector<TvMode>& lanes, int waves) {
+    TupleBuilder<Mode> b;
+    const std::size_t at = b.open();
+    int step = 1;
+    for (const TvMode& m : lanes)
+      b.leaf(Mode{m.extent, Stride(m.axis < 0 ? std::exchange(step, step * m.extent) : 0)});
+    b.leaf(Mode{waves, Stride(0)});
+    b.close(at, lanes.size() + 1);
+    return Layout(std::move(b).finish());
+  }
   // Threads that hold the same as another one: their number among these, or nothing when there are none.
   // Of a role, among its own: the groups of waves beside it do not run.
   std::optional<Layout> replicas(const Layout& threads) const {
@@ -728,6 +739,36 @@ private:
     });
   }
 
+  // lane -> its row, along axis 2 of a fold's exchange: each bit of a lane's number that moves along another axis than the fold's is one of
+  // the row's number. One mode where all lanes of a wave have one row.
+  std::vector<TvMode> rows_of_lanes(const Fragment& from, std::size_t axis) const {
+    const int n = from.values(), wave = p_.target().wave_size;
+    std::vector<std::vector<int>> others;
+    for (std::size_t other = 0; other < from.extents.size(); ++other)
+      if (other != axis) others.push_back(coordinates(from.tv, other));
+    const auto apart = [&](const std::vector<int>& c, int a, int b) {
+      return c[static_cast<std::size_t>(a * n)] != c[static_cast<std::size_t>(b * n)];
+    };
+    const auto differ = [&](int a, int b) {
+      return std::any_of(others.begin(), others.end(), [&](const auto& c) { return apart(c, a, b); });
+    };
+    const std::vector<int> along = coordinates(from.tv, axis);
+    std::vector<TvMode> lanes;
+    int bits = 0, rows = 1;
+    bool both = false;
+    for (int bit = 1; bit < wave; bit *= 2) {
+      const bool row = differ(bit, 0);
+      both = both || (row && apart(along, bit, 0));
+      lanes.push_back(row ? TvMode{2, rows, 2} : TvMode{2, 0, -1});
+      if (row) bits |= bit, rows *= 2;
+    }
+    for (int lane = 0; lane < wave; ++lane) both = both || differ(lane, lane & bits);
+    if (both)
+      throw CodegenError("fold: a step from lane to lane goes along the axis and to another row at once",
+                         "tv     " + to_string(from.tv), "lanes that step along one axis each");
+    return rows == 1 ? std::vector<TvMode>{{wave, 0, -1}} : lanes;
+  }
+
   void expand(const FoldOp& f) {
     const Fragment &from = p_.fragment(f.from), &to = p_.fragment(f.to);
     const int n = from.values(), wave = p_.target().wave_size;
@@ -759,19 +800,12 @@ private:
       }
     }
     if (f.exchange >= 0) {
-      for (std::size_t axis = 0; axis < from.extents.size(); ++axis) {
-        if (axis == static_cast<std::size_t>(f.axis)) continue;
-        const std::vector<int> other = coordinates(from.tv, axis);
-        for (int lane = 1; lane < wave; ++lane)
-          if (other[static_cast<std::size_t>(lane * n)] != other[0])
-            throw CodegenError(
-                "fold: the lanes of a wave hold several rows and the row goes on in other waves",
-                "tv     " + to_string(from.tv), "a row inside one wave, or one row a wave");
-      }
       const int waves = p_.threads() / wave;
+      const std::vector<TvMode> lanes = rows_of_lanes(from, static_cast<std::size_t>(f.axis));
+      const bool one_row = lanes.size() == 1;
       // Waves that go on with a row, and waves that have other rows: (extent of the threads, distance in waves).
-      std::vector<int> along = {0}; // numbers of the waves that share a row, from the first of them
-      std::vector<TvMode> first = {{wave, 0, -1}}; // thread -> the first wave of its row
+      std::vector<int> along = {0};      // numbers of the waves that share a row, from the first of them
+      std::vector<TvMode> first = lanes; // thread -> the first wave of its row
       for (int distance = 1; distance < waves; distance *= 2) {
         const int extent = std::min(2, waves / distance);
         bool moves = false, others = false;
@@ -796,21 +830,29 @@ private:
         along.resize(static_cast<std::size_t>(waves));
         std::iota(along.begin(), along.end(), 0);
       }
-      if (along.size() == static_cast<std::size_t>(waves)) first = {{p_.threads(), 0, -1}};
-      const std::vector<Sym> zero(2, Sym(0));
+      if (along.size() == static_cast<std::size_t>(waves)) {
+        first = one_row ? std::vector<TvMode>{{p_.threads(), 0, -1}} : lanes;
+        if (!one_row) first.push_back({waves, 0, -1});
+      }
+      std::vector<TvMode> mine = lanes; // thread -> its wave and row
+      mine.push_back({waves, 1, 1});
+      const std::vector<Sym> zero(one_row ? 2 : 3, Sym(0));
       const auto exchange = [&](InstKind kind) -> Inst& {
         Inst& inst = add(kind);
         inst.access.tensor = f.exchange;
         inst.access.origin = zero;
-        inst.access.masked = {false, false};
+        inst.access.masked.assign(zero.size(), false);
         return inst;
+      };
+      const auto element = [&](int v, int w) {
+        return one_row ? std::vector<int>{v, w} : std::vector<int>{v, w, 0};
       };
       for (int v = 0; v < to.values(); ++v) {
         Inst& inst = exchange(InstKind::lds_write);
         inst.uses = {parts[static_cast<std::size_t>(v)]};
-        inst.access.threads = thread_value({{wave, 0, -1}, {waves, 1, 1}}, {{1, 0, -1}}).mode(0);
-        inst.access.elements = {{v, 0}};
-        inst.access.idle = lane_number(wave, waves);
+        inst.access.threads = thread_value(mine, {{1, 0, -1}}).mode(0);
+        inst.access.elements = {element(v, 0)};
+        inst.access.idle = one_row ? lane_number(wave, waves) : number_in_row(lanes, waves);
       }
       for (int v = 0; v < to.values(); ++v) {
         std::vector<Reg> all;
@@ -818,7 +860,7 @@ private:
           Inst& inst = exchange(InstKind::lds_read);
           inst.def = {reg(Element::f32, 1), 0, 0, 1};
           inst.access.threads = thread_value(first, {{1, 0, -1}}).mode(0);
-          inst.access.elements = {{v, w}};
+          inst.access.elements = {element(v, w)};
           all.push_back(inst.def);
         }
         Inst& inst = add(InstKind::fold_values);

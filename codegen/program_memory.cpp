@@ -1,4 +1,5 @@
 // Program: views, and what moves between memory, LDS and registers.
+#include "about.h"
 #include "program_checks.h"
 
 #include "thread_value.h"
@@ -200,11 +201,23 @@ void check_moved(const char* operation, const std::string& what, Element from, c
                      "line   " + std::to_string(where.line()),
                      "k.load, k.map(.., " + to_string(to.element) + ") and k.store of what that gives");
 }
+// LDS is accessed by one instruction for each vector.
+void check_width(const Target& target, const Tensor& t, int vector, bool read,
+                 const std::source_location& where) {
+  if (t.space != Space::lds) return;
+  const int wide = vector * bits(t.element);
+  about([&] { return where; },
+        [&] {
+          return (void)(read ? Atom::load(target, Addressing::lds, wide)
+                             : Atom::store(target, Addressing::lds, wide));
+        });
+}
 } // namespace
 
 void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "copy");
   check_moved("copy", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
+  check_width(*target_, to, vector, false, where);
   if (tensor(from.tensor).space == Space::paged)
     return store(load(from, tv, vector, where), whole(to), vector, where);
   CopyOp c;
@@ -239,6 +252,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
 
 Fragment Program::load(const View& from, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "load");
+  check_width(*target_, tensor(from.tensor), vector, true, where);
   CopyOp c;
   Layout places = tv; // over the axes of what is in memory
   c.from = tensor(from.tensor).space == Space::paged ? by_pages(from, places, where) : from;
@@ -258,6 +272,7 @@ Fragment Program::read(const Tensor& from, const Layout& tv, int vector, Where w
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_own(fragments_, from, "store", where);
   check_vector(from.tv, vector, "store");
+  check_width(*target_, tensor(to.tensor), vector, false, where);
   if (const Tensor& t = tensor(to.tensor); t.space == Space::window)
     throw CodegenError("store: " + t.name + " is a window, and is read only",
                        "line   " + std::to_string(where.line()), "an output of its own");

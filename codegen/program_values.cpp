@@ -453,7 +453,20 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
                        "role   " + role_name_ + ", line " + std::to_string(where.line()),
                        "rows inside of one wave each");
   if (crosses) {
-    const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, {f.values(), waves});
+    // And where a wave's lanes have several rows, one for each of them.
+    int rows = 1;
+    for (int bit = 1; bit < target_->wave_size; bit *= 2) {
+      bool moves = false;
+      for (std::size_t other = 0; other < from.extents.size(); ++other) {
+        if (other == static_cast<std::size_t>(axis)) continue;
+        const std::vector<int> c = coordinates(from.tv, other);
+        moves = moves || c[static_cast<std::size_t>(bit * values)] != c[0];
+      }
+      if (moves) rows *= 2;
+    }
+    const std::vector<int> shape =
+        rows == 1 ? std::vector{f.values(), waves} : std::vector{f.values(), waves, rows};
+    const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, shape);
     op.exchange = parts.id;
   }
   append(op, where);

@@ -30,15 +30,14 @@ Derivation Interpreter::run() {
 
 void Interpreter::fail(const Refuted& r) {
   const Words words(p_, world_);
-  DerivedClaim c{
-      words(r.claim), words(r.subject),       "provenance", at_ ? at_->op : -1, at_ ? at_->where : p_.where(),
-      false,          words(r.counterexample)};
-  out_.claims.push_back(std::move(c));
+  out_.claims.push_back({words(r.claim), words(r.subject), "provenance", at_ ? at_->op : -1, where(), false,
+                         words(r.counterexample)});
 }
 
+std::source_location Interpreter::where() const { return at_ ? at_->where : line_.value_or(p_.where()); }
+
 void Interpreter::add_claim(const std::string& claim, const std::string& subject, const char* method) {
-  out_.claims.push_back(
-      {claim, subject, method, at_ ? at_->op : -1, at_ ? at_->where : p_.where(), true, ""});
+  out_.claims.push_back({claim, subject, method, at_ ? at_->op : -1, where(), true, ""});
 }
 
 void Interpreter::refute(const std::string& claim, const std::string& subject, const std::string& why) {

@@ -396,11 +396,7 @@ void Interpreter::read_before(const State& s, const std::vector<Reading>& readin
                              : !reading.passed.there(s.barriers, half_of(at->second), half_of(wave)))
         refute("nothing of " + what + " is overwritten while it is read", "",
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " writes what wave " +
-                   std::to_string(at->second) + " may still be reading" +
-                   (running_.empty()
-                        ? ""
-                        : "; where two loops of one trip go through one tile, distance 0 and ring 1 or a "
-                          "tile each keep them apart"));
+                   std::to_string(at->second) + " may still be reading");
   }
 }
 

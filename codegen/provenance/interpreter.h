@@ -53,6 +53,8 @@ private:
       add_claim(claim, subject, method);
     }
   }
+  /// The line that a claim is about.
+  [[nodiscard]] std::source_location where() const;
   void add_claim(const std::string& claim, const std::string& subject, const char* method);
   [[noreturn]] static void refute(const std::string& claim, const std::string& subject,
                                   const std::string& why);
@@ -139,6 +141,8 @@ private:
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
   /// Where a table names rows of one of the two alone, or others: how they are of one sum.
   std::string hint_paged(Expr a, Expr b) const;
+  /// Where the two are made of other tensors: how both come into one result.
+  std::string hint_of_two(Expr a, Expr b) const;
   Tensor tensor_in_world(const Tensor& t) const;
 
   // ------------------------------------------------------------ regions and loops: loops.cpp
@@ -577,6 +581,7 @@ private:
   std::map<const Around*, Open> open_; ///< nests that are run
   int inductions_ = 0;                 ///< steps of loops that are under way
   const Inst* at_ = nullptr;
+  std::optional<std::source_location> line_{}; ///< of what is no instruction, where there is no `at_`
   Sym trip_value_{};
   int number_ = 0, ring_ = 1;
   bool exiting_ = false;       ///< on the way out of a loop: its number of trips is known

@@ -255,6 +255,19 @@ Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
   return x;
 }
 
+std::string Interpreter::hint_of_two(Expr a, Expr b) const {
+  const auto tensors = [&](Expr e) {
+    std::set<int> out;
+    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn == Fn::load) out.insert(n.tensor);
+      return std::nullopt;
+    });
+    return out;
+  };
+  if (tensors(a) == tensors(b)) return "";
+  return "\n  hint   an accumulator for each sum, and k.map({one, other}, one + other) after the loops";
+}
+
 std::string Interpreter::hint_paged(Expr a, Expr b) const {
   // Elements of one tensor, in rows that a table names at different places.
   const auto named = [&](Expr e) {
@@ -391,7 +404,7 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
     if (!acc.partial || !one_body(acc, sum, acc.columns) || acc.columns != sum.columns ||
         !(acc.limit == sum.limit) || acc.monoid != Monoid::sum)
       refute("an accumulator sums one element of the result", describe(acc),
-             "and then " + describe(sum) + hint_paged(acc.expr, sum.expr));
+             "and then " + describe(sum) + hint_paged(acc.expr, sum.expr) + hint_of_two(acc.expr, sum.expr));
     const std::vector<Fact> more = std::move(sum.facts);
     sum = join(acc, sum);
     for (const Fact& f : more)

@@ -163,6 +163,7 @@ void Interpreter::static_claims() {
     });
   }
   for (const Uniform& u : p_.uniforms()) {
+    line_ = u.where;
     const Tensor& t = p_.tensor(u.tensor);
     const Interval range = interval(t.shape[0]);
     const auto wrong = [&](const std::string& why) {
@@ -180,6 +181,7 @@ void Interpreter::static_claims() {
         "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
     uniform_claims(u);
   }
+  line_.reset();
 }
 
 void Interpreter::stagger_claims(const CodeRegion& r) {

@@ -89,6 +89,16 @@ public:
     if (busy(lgkm_)) n.lgkm = 0;
     return n;
   }
+  /// Behind a loop nobody knows which stage its last trip was at: what has been read or written of a tile may be any of its stages.
+  void at_any_stage(const std::vector<Inst>& body) {
+    std::set<int> own;
+    for (const Inst& i : body)
+      if (uses_lds(i)) own.insert(i.access.tensor);
+    for (std::set<Stage>* all : {&written_, &read_})
+      for (const Stage& s : std::set<Stage>(*all))
+        for (int stage = 0; stage < ring_ && own.contains(std::get<0>(s)); ++stage)
+          all->insert({std::get<0>(s), stage, std::get<2>(s)});
+  }
   void wait(int vm, int lgkm, const Waves& waves) {
     for (std::size_t w = 0; w < vm_.size(); ++w) {
       if (!waves.contains(static_cast<int>(w))) continue;
@@ -357,6 +367,7 @@ void place_order(Code& code) {
     if (r.phases > 0) {
       place_phases(r, code.registers, code.program->threads() / code.program->target().wave_size);
       run_through(walker, r, 2 * r.ring + reach + 2);
+      walker.at_any_stage(r.body);
       if (branches) end_all(walker, r.epilogue, meets);
       continue;
     }
@@ -399,6 +410,7 @@ void place_order(Code& code) {
     r.epilogue = with_order(r.epilogue, epilogue);
     if (!r.staggered.empty()) r.staggered = staggered_order(r.body);
     walker = end;
+    walker.at_any_stage(r.body);
     if (branches) end_all(walker, r.epilogue, meets);
   }
   if (code.program->shares() && !code.regions.empty()) {

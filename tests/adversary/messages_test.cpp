@@ -100,4 +100,41 @@ TEST_CASE("messages: names that are no names") {
   CHECK_THROWS_WITH(k.size("a b"), Contains("letters, digits and _, a letter first"));
 }
 
+TEST_CASE("messages: a table that is too long, and vectors that LDS does not have, are at their lines") {
+  unsigned line = 0;
+  Program k("table", target(), 64);
+  const Sym n = k.size("n", {.most = 1 << 10}), t = k.size("t");
+  const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+               table = k.input("table", Element::i32, {t});
+  line = __LINE__ + 1;
+  const Sym used = k.uniform(table, 0);
+  k.computes(y, [&](const auto& c) { return inside(c[0], used, k(x, {c[0]}), 0); });
+  const Sym w = k.workgroups(0, n, 64);
+  k.store(k.fill(k.load(k.tile(x, {64}, {w}), line_tv(64, 1, 64), 1), 0, Sym(64) * w, used, 0),
+          k.tile(y, {64}, {w}), 1);
+  CHECK_THAT(refusal(k), Contains("2^29 of 4 bytes") && Contains("most=536870911") &&
+                             Contains("messages_test.cpp:" + std::to_string(line)));
+  const Tensor lds = k.lds("lds", Element::f32, {512});
+  const Layout wide = line_tv(512, 8, 64);
+  const Fragment f = k.zeros(Element::f32, wide, {512});
+  const auto said = [](const std::function<void()>& what) {
+    try {
+      what();
+    } catch (const CodegenError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto at = [](unsigned number) { return "messages_test.cpp:" + std::to_string(number); };
+  line = __LINE__ + 1;
+  CHECK_THAT(said([&] { k.copy(k.tile(x, {512}, {w}), lds, wide, 8); }),
+             Contains("256 bits a lane, lds") && Contains(at(line)));
+  line = __LINE__ + 1;
+  CHECK_THAT(said([&] { (void)k.read(lds, wide, 8); }),
+             Contains("256 bits a lane, lds") && Contains(at(line)));
+  line = __LINE__ + 1;
+  CHECK_THAT(said([&] { k.store(f, k.whole(lds), 8); }),
+             Contains("256 bits a lane, lds") && Contains(at(line)));
+}
+
 } // namespace messages

@@ -2,6 +2,8 @@
 // and so said tokens and the emulator. (D10 is of validation: tests/validate/code_test.cpp.)
 #include "attack.h"
 
+#include <inlay/algebra/parse.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -385,6 +387,105 @@ std::function<Program()> head_and_tail(int to, int from, bool guarded = true, in
   };
 }
 
+// Of each column the sum, or the greatest: the lanes of a wave hold several columns, and each column goes on in other waves. In a loop over
+// the rows where there are more than a tile has; kept apart in the lanes until its end, or folded in each trip.
+struct Down {
+  int rows = 64, columns = 64, vector = 4, threads = 256;
+  Monoid monoid = Monoid::sum;
+  bool loops = false, each = false;
+  const char* arch = "gfx942";
+};
+std::function<Program()> down(Down how) {
+  return [how] {
+    Program k("down", Target::named(how.arch), how.threads);
+    const Sym m = k.size("m", {.most = how.loops ? 1 << 12 : how.rows}),
+              n = k.size("n", {.most = 1 << 12, .multiple = how.vector});
+    const Tensor y = k.output("y", Element::f32, {1, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) {
+      return k.fold(how.monoid, m, [&](Sym i) { return k(x, {i, c[1]}); });
+    });
+    const Sym b = k.workgroups(0, n, how.columns);
+    const Layout tv = rows_tv(how.rows, how.columns, how.vector, how.threads), row = without_axis(tv, 0);
+    const View to = k.tile(y, {1, how.columns}, {0, b});
+    const auto part = [&](Sym t) {
+      return k.fill(k.load(k.tile(x, {how.rows, how.columns}, {t, b}), tv, how.vector), 0, how.rows * t, m,
+                    empty_element(how.monoid));
+    };
+    const auto join = [&](const auto& v) {
+      return how.monoid == Monoid::sum ? v[0] + v[1] : max(v[0], v[1]);
+    };
+    if (!how.loops) {
+      k.store(k.fold(how.monoid, part(0), 0), to, how.vector);
+      return k;
+    }
+    const Fragment acc = how.each ? k.full(empty_element(how.monoid), row, {1, how.columns})
+                                  : k.full(empty_element(how.monoid), tv, {how.rows, how.columns});
+    k.loop(m, how.rows, {.distance = 0, .ring = 1},
+           [&](Sym t) { k.update(acc, {how.each ? k.fold(how.monoid, part(t), 0) : part(t)}, join); });
+    k.store(how.each ? acc : k.fold(how.monoid, acc, 0), to, how.vector);
+    return k;
+  };
+}
+// What the n-th access to a fold's words in LDS is changed to.
+std::function<void(Code&)> of_exchange(InstKind kind, std::size_t number,
+                                       const std::function<void(Inst&)>& f) {
+  return [=](Code& code) {
+    std::size_t n = 0;
+    for (CodeRegion& r : code.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list)
+          if (i.kind == kind && i.access.elements[0].size() == 3 && n++ == number) f(i);
+  };
+}
+void without_barriers(Code& code) {
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+      std::erase_if(*list, [](const Inst& i) { return i.kind == InstKind::barrier; });
+}
+
+// c = a b^T + d e^T in two loops one after the other, over tiles of LDS of their own or the same ones.
+enum class Sums { apart, one };
+std::function<Program()> two_products(bool same_tiles, Pipeline pipeline, Sums sums = Sums::apart) {
+  return [=] {
+    const Element e = Element::bf16;
+    const MmaTiling mma =
+        MmaTiling::of(Atom::mma_best(target(), e, e, Element::f32, 16), 2, 2, 64, 64, 64, 8);
+    Program k("two", target(), mma.threads());
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10, .multiple = 4});
+    const Tensor c = k.output("c", Element::f32, {m, n});
+    std::vector<Sym> depths;
+    std::vector<Tensor> a, b;
+    for (const char* name : {"k", "l"}) {
+      depths.push_back(k.size(name, {.most = 1 << 10, .multiple = 8}));
+      a.push_back(k.input(std::string("a_") + name, e, {m, depths.back()}));
+      b.push_back(k.input(std::string("b_") + name, e, {n, depths.back()}));
+    }
+    k.computes(c, [&](const auto& at) {
+      const auto sum = [&](std::size_t s) {
+        return k.sum(depths[s], [&](Sym i) { return k(a[s], {at[0], i}) * k(b[s], {at[1], i}); });
+      };
+      return sum(0) + sum(1);
+    });
+    const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
+    const Layout rows = rows_tv(64, 64, 8, mma.threads());
+    std::vector<Tensor> lds;
+    for (const char* name : {"a_lds", "b_lds", "a_again", "b_again"})
+      if (!same_tiles || lds.size() < 2) lds.push_back(k.lds(name, e, {64, 64}, Swizzle(3, 3, 3)));
+    std::vector<Fragment> acc;
+    for (std::size_t s = 0; s < 2; ++s) {
+      if (s == 0 || sums == Sums::apart) acc.push_back(k.zeros(Element::f32, mma.c(), {64, 64}));
+      const Tensor of_a = lds[same_tiles ? 0 : 2 * s], of_b = lds[same_tiles ? 1 : 2 * s + 1];
+      k.loop(depths[s], 64, pipeline, [&](Sym t) {
+        k.copy(k.tile(a[s], {64, 64}, {bm, t}), of_a, rows, 8);
+        k.copy(k.tile(b[s], {64, 64}, {bn, t}), of_b, rows, 8);
+        k.mma(acc.back(), k.read(of_a, mma.a(), 8), k.read(of_b, mma.b(), 8), mma);
+      });
+    }
+    k.store(sums == Sums::one ? acc[0] : k.map({acc[0], acc[1]}, sum_of), k.tile(c, {64, 64}, {bm, bn}), 4);
+    return k;
+  };
+}
+
 } // namespace
 
 TEST_CASE("walls: D1, what a table says is loaded in the trip that gathers by it") {
@@ -519,6 +620,54 @@ TEST_CASE("walls: a loop to the least of a size and a number, and one behind it"
        head_and_tail(64, 64, false),
        {{1, 1}, {2, 64}}},
   });
+}
+
+TEST_CASE("walls: folds of columns, which lanes hold several of and waves go on with") {
+  const std::vector<Sizes> sizes = {{64, 64}, {50, 132}, {1, 4}};
+  std::vector<Attack> all;
+  for (const Monoid m : {Monoid::sum, Monoid::max}) {
+    all.push_back({"four waves", "", down({.monoid = m}), sizes});
+    all.push_back({"two waves", "", down({32, 32, 4, 128, m}), {{32, 32}, {7, 36}}});
+    all.push_back({"single elements", "", down({64, 16, 1, 256, m}), {{64, 16}, {3, 21}}});
+    all.push_back({"a row each of 16 lanes", "", down({16, 64, 4, 256, m}), {{16, 64}, {5, 68}}});
+    for (const bool each : {m == Monoid::max, true}) // a maximum is none of a lane's own
+      all.push_back({each ? "a loop, folded in each trip" : "a loop, folded behind it",
+                     "",
+                     down({.monoid = m, .loops = true, .each = each, .arch = "gfx950"}),
+                     {{64, 64}, {200, 68}, {1, 4}}});
+  }
+  all.push_back({"a wave's part twice", "adds a part twice", down({}), sizes,
+                 of_exchange(InstKind::lds_read, 1, [](Inst& i) { i.access.elements[0][1] = 0; })});
+  all.push_back({"another value's part", "work-item 0 joins 0 and 1", down({}), sizes,
+                 of_exchange(InstKind::lds_read, 1, [](Inst& i) { i.access.elements[0][0] = 1; })});
+  all.push_back(
+      {"a row for all lanes", "work-item 1 joins 4 and 0", down({}), sizes,
+       of_exchange(InstKind::lds_read, 1, [](Inst& i) { i.access.threads = parse_layout("(64,4):(0,0)"); })});
+  all.push_back(
+      {"one writer for all rows", "what is read from fold2 was written", down({}), sizes,
+       of_exchange(InstKind::lds_write, 0, [](Inst& i) { i.access.idle = parse_layout("(64,4):(1,0)"); })});
+  all.push_back(
+      {"no barrier", "what is read from fold2 has arrived there", down({}), sizes, without_barriers});
+  attack(all);
+}
+
+TEST_CASE("walls: two loops over the same tiles of LDS") {
+  const std::vector<Sizes> sizes = {{64, 64, 64, 64}, {70, 68, 72, 136}, {1, 4, 200, 8}};
+  std::vector<Attack> all;
+  for (const bool same : {true, false})
+    for (const auto& [distance, ring] : {std::pair(0, 1), std::pair(1, 2), std::pair(2, 2)})
+      all.push_back({std::string(same ? "the same" : "others") + ", distance " + std::to_string(distance) +
+                         ", ring " + std::to_string(ring),
+                     "", two_products(same, {.distance = distance, .ring = ring}), sizes});
+  all.push_back({"into one accumulator",
+                 "an accumulator for each sum, and k.map({one, other}, one + other)",
+                 two_products(true, {.distance = 0, .ring = 1}, Sums::one),
+                 sizes,
+                 {},
+                 "right: what comes after a whole sum is not told from what is not its own"});
+  all.push_back({"no barrier", "what is read from b_lds has arrived there",
+                 two_products(true, {.distance = 2, .ring = 2}), sizes, without_barriers});
+  attack(all);
 }
 
 } // namespace walls

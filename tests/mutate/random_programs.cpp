@@ -1931,6 +1931,12 @@ int main(int argc, char** argv) {
     std::string token = wrong(code, d->sizes);
     if (!claim.empty() && token.empty() && what != "as drawn")
       token = wrong_somewhere(code, d->sizes, random);
+    if (emulate && claim.empty() && !token.empty()) try { // a wrong word, or tokens that say too much
+        const std::string found = Machine(code).wrong(d->sizes);
+        token += "\n    emulator: " + (found.empty() ? "right" : found);
+      } catch (const std::exception& e) {
+        token += "\n    emulator: " + std::string(e.what());
+      }
     if ((emulate || validate) && claim.empty() && token.empty()) {
       try {
         const Machine machine(code);

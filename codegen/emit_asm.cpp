@@ -13,6 +13,7 @@
 #include <climits>
 #include <functional>
 #include <set>
+#include <utility>
 
 namespace inlay::codegen {
 namespace {
@@ -390,6 +391,11 @@ private:
     return {};
   }
 
+  std::string policy(CachePolicy c) const {
+    const bool scopes = code_.program->target().scopes;
+    return std::string(c.sc0 ? scopes ? " sc0" : " glc" : "") + (c.nt ? scopes ? " nt" : " slc" : "") +
+           (c.sc1 ? scopes ? " sc1" : " scc" : "");
+  }
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }
   void line(const std::string& s, int indent = 1) { text_ += (indent ? "  " : "") + s + "\n"; }
 
@@ -445,7 +451,8 @@ private:
       const Atom& load =
           Atom::load(code_.program->target(), Addressing::descriptor, to.count * bits(to.element));
       return load.name + " " + vector(i.def, residue) + ", " + a.vector + ", " + a.descriptor + ", " +
-             a.scalar + " offen" + (a.immediate ? " offset:" + std::to_string(a.immediate) : "");
+             a.scalar + " offen" + (a.immediate ? " offset:" + std::to_string(a.immediate) : "") +
+             policy(i.access.cache);
     }
     case InstKind::lds_read:
     case InstKind::lds_write: {
@@ -453,12 +460,12 @@ private:
       if (i.direct) {
         INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
         const BlockAddress from = how_.address(*transfer_, residue);
-        transfer_ = nullptr;
+        const std::string cache = policy(std::exchange(transfer_, nullptr)->access.cache);
         place(a.vector, a.immediate - from.immediate);
         static const char* const widths[] = {"", "dword", "", "dwordx3", "dwordx4"};
         return std::string("buffer_load_") + widths[dwords(register_of(code_, i.uses[0].id))] + " " +
                from.vector + ", " + from.descriptor + ", " + from.scalar + " offen" +
-               (from.immediate ? " offset:" + std::to_string(from.immediate) : "") + " lds";
+               (from.immediate ? " offset:" + std::to_string(from.immediate) : "") + cache + " lds";
       }
       const bool read = i.kind == InstKind::lds_read;
       const Reg& r = read ? i.def : i.uses[0];

@@ -377,7 +377,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
       m.offset = k.add(m.offset, each_lanes_zero());
     env_[key(i.def)] = m.pointer.id >= 0
                            ? far_load(m, {t.element, i.def.count})
-                           : k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
+                           : k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m, i));
     break;
   }
   case InstKind::store: {
@@ -385,9 +385,9 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     const Tensor& t = p_.tensor(i.access.tensor);
     const Value v = to_store(i.uses[0], t.element);
     if (i.combine) {
-      k.buffer_add(v, m.descriptor, offset_of(m), extra(m));
+      k.buffer_add(v, m.descriptor, offset_of(m), extra(m, i));
     } else {
-      k.buffer_store(v, m.descriptor, offset_of(m), extra(m));
+      k.buffer_store(v, m.descriptor, offset_of(m), extra(m, i));
     }
     break;
   }
@@ -412,7 +412,8 @@ void Emitter::one(const Inst& i, int trip, int ring) {
       INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
       const Memory m = moves_rows(*transfer_) ? memory(*transfer_) : memory_.at(transfer_);
       k.buffer_load_to_lds(m.descriptor, offset_of(m), i.uses[0].count * bits(t.element) / 8, b,
-                           k.add(uniform(base), number(at.immediate + offset - m.immediate)), extra(m));
+                           k.add(uniform(base), number(at.immediate + offset - m.immediate)),
+                           extra(m, *transfer_));
       transfer_ = nullptr;
     } else {
       const Value v = use(i.uses[0]);

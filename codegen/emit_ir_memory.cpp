@@ -129,6 +129,10 @@ Emitter::Memory Emitter::memory(const Inst& i, int shared) {
   Memory out;
   out.step = bytes(t, a.step);
   if (a.far) {
+    if (!(i.access.cache == CachePolicy{}))
+      throw CodegenError("loads by addresses of 64 bits in each lane have no cache policy",
+                         t.name + ", " + to_string(i.access.cache),
+                         "a tile without it, or sizes below 2 GiB (most=)");
     out.pointer = k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base)));
     out.lane = far_lane(of_rows(bytes(t, a.lane + Sym(a.immediate))));
     for (AddressSplit::Predicate q : a.predicates) {
@@ -327,8 +331,9 @@ Value Emitter::stage_at_run_time(int tensor, int slot, int ring) {
   return offset;
 }
 
-BufferOffset Emitter::extra(const Memory& m) {
+BufferOffset Emitter::extra(const Memory& m, const Inst& i) {
   BufferOffset e;
+  e.cache = i.access.cache;
   e.immediate = m.immediate;
   if (!(m.step == Sym(0))) e.scalar = k.lower_low(m.step);
   return e;

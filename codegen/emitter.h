@@ -52,7 +52,8 @@ class Emitter {
 public:
   Emitter(const Code& code, LoopForm form)
       : code_(code), form_(form), p_(*code.program), arguments_(typed(arguments_of(p_))),
-        k(p_.target(), p_.name(), std::span<const Argument>(arguments_), {.workgroup_size = p_.threads()}) {}
+        k(p_.target(), p_.name(), std::span<const Argument>(arguments_),
+          {.workgroup_size = p_.threads(), .waves_per_simd = std::max(p_.waves_per_simd(), 1)}) {}
 
   IrModule run();
   /// What it is at, or stopped at.
@@ -157,7 +158,7 @@ private:
   Value uniform(Value v);
   Element reg_element(const Reg& r) const { return code_.registers[static_cast<std::size_t>(r.id)].element; }
 
-  BufferOffset extra(const Memory& m);
+  BufferOffset extra(const Memory& m, const Inst& i);
 
   Value combine(Monoid m, Value a, Value b);
 

@@ -319,6 +319,7 @@ private:
     const View part = view.partition(tv);
     Access a;
     a.tensor = view.tensor;
+    a.cache = view.cache;
     a.threads = part.where.mode(0);
     a.origin = view.origin;
     a.rows = std::vector<int>(view.rows.size(), -1);

@@ -142,7 +142,10 @@ struct KernelBuilder::Impl {
     llvm::Value* v = get(byte_offset);
     return immediate == 0 ? v : ir.CreateAdd(v, ir.getInt32(unsigned(immediate)), "", true, false);
   }
-  static int cache_policy(const BufferOffset& extra) { return extra.streaming ? 2 : 0; }
+  // LLVM's bits, of gfx90a's names too.
+  static int cache_policy(const BufferOffset& extra) {
+    return (extra.cache.sc0 ? 1 : 0) | (extra.cache.nt ? 2 : 0) | (extra.cache.sc1 ? 16 : 0);
+  }
   llvm::Value* lds_pointer(LdsBlock block, Value byte_offset, int immediate) {
     INLAY_CHECK(block.id >= 0 && block.id < static_cast<int>(blocks.size()), "an LDS block of this builder");
     want(byte_offset, Type::i32());

@@ -166,6 +166,17 @@ void Program::persistent(int workers) {
   (void)share(workers, Sym(1), 1);
 }
 
+void Program::waves_per_simd(int waves, std::source_location where) {
+  const int most = target_->max_waves_per_simd;
+  if (waves < 1 || waves > most || waves_per_simd_ > 0)
+    throw CodegenError("waves_per_simd: " + std::to_string(waves) +
+                           (waves_per_simd_ > 0 ? " where " + std::to_string(waves_per_simd_) + " were said"
+                                                : std::string(" waves on a SIMD")),
+                       "line   " + std::to_string(where.line()), "once, 1 to " + std::to_string(most));
+  waves_per_simd_ = waves;
+  limited_ = where;
+}
+
 Sym Program::value(const Tensor& table, Sym at) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global ||
       table.output)

@@ -188,6 +188,7 @@ View Program::by_pages(const View& view, Layout& tv, const Where& where) {
   rows.origin[1] = begin - Sym(slots) * first;
   for (std::size_t axis = last + 1; axis < view.origin.size(); ++axis)
     rows.origin[axis - last + 1] = view.origin[axis];
+  rows.cache = view.cache;
   return rows.through(0, pages).keep(kept);
 }
 
@@ -200,6 +201,12 @@ void check_moved(const char* operation, const std::string& what, Element from, c
                          " holds " + to_string(to.element),
                      "line   " + std::to_string(where.line()),
                      "k.load, k.map(.., " + to_string(to.element) + ") and k.store of what that gives");
+}
+void check_cached(const char* operation, const View& view, const Tensor& t,
+                  const std::source_location& where) {
+  if (view.cache == CachePolicy{} || t.space != Space::lds) return;
+  throw CodegenError(std::string(operation) + ": " + t.name + " is in LDS, which no cache stands before",
+                     "line   " + std::to_string(where.line()), "a tile of memory .cached(..)");
 }
 // LDS is accessed by one instruction for each vector.
 void check_width(const Target& target, const Tensor& t, int vector, bool read,
@@ -217,6 +224,7 @@ void check_width(const Target& target, const Tensor& t, int vector, bool read,
 void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "copy");
   check_moved("copy", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
+  check_cached("copy", from, tensor(from.tensor), where);
   check_width(*target_, to, vector, false, where);
   if (tensor(from.tensor).space == Space::paged)
     return store(load(from, tv, vector, where), whole(to), vector, where);
@@ -231,6 +239,7 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
 void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "transfer");
   check_moved("transfer", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
+  check_cached("transfer", from, tensor(from.tensor), where);
   if (const Tensor& t = tensor(from.tensor); t.space == Space::paged)
     throw CodegenError("transfer: " + t.name + " is paged, and its rows lie anywhere",
                        "line   " + std::to_string(where.line()), "copy, through registers");
@@ -252,6 +261,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
 
 Fragment Program::load(const View& from, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "load");
+  check_cached("load", from, tensor(from.tensor), where);
   check_width(*target_, tensor(from.tensor), vector, true, where);
   CopyOp c;
   Layout places = tv; // over the axes of what is in memory
@@ -272,6 +282,7 @@ Fragment Program::read(const Tensor& from, const Layout& tv, int vector, Where w
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_own(fragments_, from, "store", where);
   check_vector(from.tv, vector, "store");
+  check_cached("store", to, tensor(to.tensor), where);
   check_width(*target_, tensor(to.tensor), vector, false, where);
   if (const Tensor& t = tensor(to.tensor); t.space == Space::window)
     throw CodegenError("store: " + t.name + " is a window, and is read only",
@@ -299,6 +310,9 @@ void Program::add(const Fragment& from, const View& to, Where where) {
     throw CodegenError("add: " + tensor_name(to.tensor) + " is in LDS, and atomics are those of memory",
                        "line   " + std::to_string(where.line()),
                        "k.fold across lanes and waves, or a fragment that k.update adds to");
+  if (!(to.cache == CachePolicy{}))
+    throw CodegenError("add: atomics have no cache policy", "line   " + std::to_string(where.line()),
+                       "the tile without cached(..)");
   const bool pairs = element == Element::f16 || element == Element::bf16;
   if (!pairs && element != Element::f32 && element != Element::i32)
     throw CodegenError("add: " + tensor_name(to.tensor) + " is " + to_string(element) +

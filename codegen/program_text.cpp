@@ -35,6 +35,8 @@ std::string Program::text() const {
                 ? "tile by tile"
                 : "trips of " + std::to_string(shares_->tile) + " over " + to_string(shares_->extent)) +
            "\n";
+  if (waves_per_simd_ > 0)
+    out += "  limit   room for " + std::to_string(waves_per_simd_) + " waves on a SIMD\n";
   for (const Uniform& u : uniforms_)
     out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
   for (const Entry& v : values_)
@@ -70,7 +72,7 @@ std::string Program::text() const {
     for (std::size_t i = 0; i < v.origin.size(); ++i)
       s += (i ? "," : "") + (!v.rows.empty() && v.rows[i] >= 0 ? "r" + std::to_string(v.rows[i]) + "[]"
                                                                : to_string(v.origin[i]));
-    return s + ")]";
+    return s + ")" + (v.cache == CachePolicy{} ? "" : ", " + to_string(v.cache)) + "]";
   };
   const auto print = [&](auto&& self, const std::vector<Op>& ops, const std::string& indent) -> void {
     for (const Op& op : ops) {

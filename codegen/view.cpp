@@ -134,6 +134,12 @@ bool Tensor::leaves(std::size_t axis) const {
   return digits > 1 || !whole;
 }
 
+View View::cached(const std::string& policy) const {
+  View v = *this;
+  v.cache = parse_cache_policy(policy);
+  return v;
+}
+
 View View::keep(const std::vector<std::size_t>& modes) const {
   View v = *this;
   TupleBuilder<Mode> b;

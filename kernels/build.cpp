@@ -11,12 +11,14 @@
 #include <inlay/solver/prover.h>
 
 #ifdef INLAY_VALIDATE
+#include <inlay/runtime/code_object.h>
 #include <inlay/validate/code.h>
 #endif
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
@@ -261,6 +263,29 @@ std::optional<codegen::IrModule> as_blocks(const codegen::Code& code) {
   }
 }
 
+#ifdef INLAY_VALIDATE
+// Errors: CodegenError where the machine code leaves no room for the waves that the program wants.
+void check_occupancy(const codegen::Program& program, const Artifact& artifact) {
+  const int wanted = program.waves_per_simd();
+  if (wanted == 0) return;
+  const codegen::Target& target = program.target();
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
+  const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
+  const runtime::KernelDescriptor& of = object.kernel(artifact.kernel).descriptor;
+  const int registers = target.occupancy(static_cast<int>(of.vgprs)), lds = static_cast<int>(of.lds_bytes),
+            workgroups = lds == 0 ? INT_MAX / 1024 : target.lds_bytes / lds,
+            by_lds = workgroups * (program.threads() / target.wave_size) / target.simds;
+  if (registers >= wanted && by_lds >= wanted && of.scratch_bytes == 0) return;
+  std::string why = fmt::format("{} registers a work-item leave {}", of.vgprs, registers);
+  if (lds > 0) why += fmt::format(", {} bytes of LDS a workgroup leave {}", lds, by_lds);
+  if (of.scratch_bytes > 0) why += fmt::format(", and {} bytes of scratch are used", of.scratch_bytes);
+  throw codegen::CodegenError(
+      fmt::format("waves_per_simd: there is no room for {} waves on a SIMD", wanted),
+      fmt::format("takes  {}\n  line   {}:{}", why, program.limited().file_name(), program.limited().line()),
+      "smaller tiles, more work-items for a tile, or fewer waves");
+}
+#endif
+
 Artifact build(const codegen::Program& program, const codegen::Code& code, const BuildOptions& options,
                Clock::time_point begin) {
   Artifact artifact;
@@ -308,6 +333,7 @@ Artifact build(const codegen::Program& program, const codegen::Code& code, const
   artifact.times.link = emitted.timings.link;
   artifact.from_cache = emitted.from_cache;
 #ifdef INLAY_VALIDATE
+  check_occupancy(program, artifact);
   if (options.validate || !validation_asked().empty())
     validate_or_throw(artifact, code, !options.validate && validation_asked() == "refuted");
 #endif

@@ -414,6 +414,12 @@ void add_values(py::module_& m) {
            py::arg("mode"), py::arg("ids"),
            "Position p along the mode is coordinate ids(p): rows of a table. Elements outside of the tensor "
            "read as 0.")
+      .def("cached", located(+[](const PyView& v, const std::string& policy) {
+             return PyView{v.program, v.value.cached(policy)};
+           }),
+           py::arg("policy"),
+           "What its loads, copies and stores tell caches: 'nt' (used once), 'sc0', 'sc1', or several of "
+           "them.")
       .def("__repr__", [](const PyView& v) { return "<View " + to_string(v.value.where) + ">"; });
 }
 
@@ -626,6 +632,8 @@ void add_program(py::module_& m) {
            "workers"_a,
            "That many workgroups walk over all tiles of the grid, and run the program once for each of "
            "theirs.")
+      .def("waves_per_simd", located(+[](const Owner& k, int waves) { to(k).waves_per_simd(waves, here()); }),
+           "waves"_a, "A limit on registers: room for so many waves on a SIMD, or the build refuses.")
       .def("uniform", located(+[](const Owner& k, const PyTensor& table, const PySym& at) {
              return PySym{k, to(k).uniform(of(k, table), of(k, at), here())};
            }),

@@ -81,7 +81,7 @@ Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring) {
 
 int waves_at_once(const Program& program) {
   const int lanes = program.target().wave_size * program.target().simds;
-  return (program.threads() + lanes - 1) / lanes;
+  return std::max((program.threads() + lanes - 1) / lanes, program.waves_per_simd());
 }
 
 namespace {

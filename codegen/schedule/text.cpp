@@ -113,7 +113,8 @@ private:
       s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
     return s + " + " + to_string(a.threads) + ")" +
            (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "") +
-           (t.space == Space::global && is_far(*program, a) ? ", 64 bits of address" : "");
+           (t.space == Space::global && is_far(*program, a) ? ", 64 bits of address" : "") +
+           (a.cache == CachePolicy{} ? "" : ", " + to_string(a.cache));
   }
   const Program* program;
   const std::vector<Register>& registers;

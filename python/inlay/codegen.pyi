@@ -177,6 +177,8 @@ class Program:
         """A part of a tile's sum over an extent (stream-K): trips (begin, count)."""
     def persistent(self, workers: int) -> None:
         """That many workgroups walk over all tiles of the grid, and run the program once for each of theirs."""
+    def waves_per_simd(self, waves: int) -> None:
+        """A limit on registers: room for so many waves on a SIMD, or the build refuses."""
     def uniform(self, table: Tensor, at: Union[Sym, int]) -> Sym:
         """table[at], a number of the workgroup."""
     def input(self, name: str, element: str, shape: Sequence[Union[Sym, int]], place: Any = ...) -> Tensor:
@@ -377,6 +379,8 @@ class View:
         """Position p along the mode is coordinate order(p) of what it was."""
     def through(self, mode: int, ids: Fragment) -> View:
         """Position p along the mode is coordinate ids(p): rows of a table. Elements outside of the tensor read as 0."""
+    def cached(self, policy: str) -> View:
+        """What its loads, copies and stores tell caches: 'nt' (used once), 'sc0', 'sc1', or several of them."""
 def ceil_div(a: Union[Sym, int], b: Union[Sym, int]) -> Sym:
     """(a + b - 1) // b"""
 def choose(condition: Expr, yes: Any, no: Any) -> Expr:

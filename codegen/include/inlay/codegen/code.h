@@ -92,6 +92,7 @@ struct Access {
   std::optional<Layout> idle;
   /// [axis]: the coordinate is what this use of the instruction holds (the index of a gather), or -1. Empty: no axis.
   std::vector<int> rows;
+  CachePolicy cache{};
 
   [[nodiscard]] bool gathered(std::size_t axis) const { return axis < rows.size() && rows[axis] >= 0; }
   /// Along any axis.

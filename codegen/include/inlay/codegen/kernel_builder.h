@@ -23,6 +23,7 @@
 #pragma once
 
 #include <inlay/algebra/sym.h>
+#include <inlay/codegen/cache_policy.h>
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/emit.h>
 #include <inlay/codegen/target.h>
@@ -90,9 +91,9 @@ enum SchedMask : int {
 
 /// What `buffer_load` and `buffer_store` add to the address in registers.
 struct BufferOffset {
-  int immediate = 0;      ///< bytes, part of the instruction where it fits
-  Value scalar{};         ///< bytes, the same for the wave (SGPR); absent when its id is -1
-  bool streaming = false; ///< the cache hint `nt`
+  int immediate = 0;   ///< bytes, part of the instruction where it fits
+  Value scalar{};      ///< bytes, the same for the wave (SGPR); absent when its id is -1
+  CachePolicy cache{}; ///< see View::cached
 };
 
 class KernelBuilder {

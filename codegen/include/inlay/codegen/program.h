@@ -327,6 +327,10 @@ public:
   /// workgroup w (a persistent kernel), and each runs the program once for each of its tiles, with all that it says: uniforms, branches,
   /// loops, stores. Nothing but memory goes from tile to tile. Requires: as `share`; a grid of one axis is one of two.
   void persistent(int workers);
+  /// A limit on registers: as many waves have room on a SIMD, 1 to 8, so that a work-item has 512 / waves of them, and loops are ordered
+  /// for that. It changes nothing of what the program means. What does not fit, `build` refuses, with what registers and LDS leave.
+  /// Errors: CodegenError for another number, and the second time.
+  void waves_per_simd(int waves, std::source_location where = std::source_location::current());
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0; elsewhere, as a bound, it is a condition of the launch that the table holds
   /// nothing negative. With a constant `at` it may stand in specifications. Requires: a tensor of i32 with one axis.
@@ -564,6 +568,9 @@ public:
   [[nodiscard]] const std::vector<GridAxis>& grid() const { return grid_; }
   /// Absent: a workgroup has a tile.
   [[nodiscard]] const std::optional<Shares>& shares() const { return shares_; }
+  /// What `waves_per_simd` says, 0 before that, and its line.
+  [[nodiscard]] int waves_per_simd() const { return waves_per_simd_; }
+  [[nodiscard]] const std::source_location& limited() const { return limited_; }
   /// Absent: the workgroup's numbers are the tile's.
   [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
@@ -638,6 +645,8 @@ private:
   std::vector<GridAxis> grid_;
   std::optional<TileMap> tile_map_;
   std::optional<Shares> shares_;
+  int waves_per_simd_ = 0;
+  std::source_location limited_;
   std::vector<Uniform> uniforms_;
   std::vector<Entry> values_;
   std::vector<Ticket> tickets_;

@@ -22,6 +22,7 @@
 
 #include <inlay/algebra/composed.h>
 #include <inlay/algebra/layout.h>
+#include <inlay/codegen/cache_policy.h>
 #include <inlay/codegen/element.h>
 
 #include <string>
@@ -89,6 +90,7 @@ struct View {
   std::vector<Sym> origin; ///< added to the coordinate, one entry an axis
   /// The fragment whose elements are the coordinates along an axis, or -1: what a gather goes through. Empty: no axis.
   std::vector<int> rows;
+  CachePolicy cache{};
 
   /// The same with positions (thread, value): where o tv. Requires: a tile, plain or reordered.
   /// `tile.partition(((8,32),8):((8@1,1@0),1@1))`. Errors: CodegenError when tv names an axis that the tile lacks.
@@ -103,6 +105,9 @@ struct View {
   /// Position p along mode `mode` of the tile is coordinate ids(p): rows of a table. An element whose coordinate is not
   /// inside the tensor reads as 0.
   [[nodiscard]] View through(std::size_t mode, const Fragment& ids) const;
+  /// Loads, copies and stores of it tell caches so: `k.load(k.tile(x, {256}, {w}).cached("nt"), tv, 4)`. A tile in memory; atomics have
+  /// none. Errors: CodegenError for another text than `nt`, `sc0`, `sc1` or several of them.
+  [[nodiscard]] View cached(const std::string& policy) const;
   /// Extents of a plain tile.
   [[nodiscard]] std::vector<int> extents() const;
 };

@@ -330,10 +330,13 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
   asks_nothing(t);
-  // The index that is folded: the columns that are the coordinate along the axis.
-  const int wanted = t.partial ? -1 : folded_column(i);
+  // The index that is folded: the columns that are the coordinate along the axis. None where parts of several waves are joined.
+  const bool joins = i.position.size() != i.uses.size();
+  const int wanted = t.partial || joins ? -1 : folded_column(i);
   if (folds_nothing(t, i, wanted)) {
     // the empty element, however many there are
+  } else if (!t.partial && joins) {
+    refute("parts of a fold are joined by its own monoid", describe(t), "it is no part of one");
   } else if (!t.partial) {
     std::vector<std::size_t> folded;
     for (std::size_t c = 0; c < t.columns.size(); ++c)

@@ -651,6 +651,24 @@ TEST_CASE("walls: folds of columns, which lanes hold several of and waves go on 
   attack(all);
 }
 
+TEST_CASE("walls: folds over several waves of what is the same everywhere") {
+  const auto fold = [](Monoid m, double value) -> std::function<Program()> {
+    return [=] {
+      Program k("same", target(), 256);
+      const Sym n = k.size("n", {.most = 100});
+      const Tensor y = k.output("y", Element::f32, {n, 1});
+      k.computes(y, [&](const auto&) { return k.constant(value); });
+      const Sym b = k.workgroups(0, n, 1);
+      const Layout tv = rows_tv(1, 256, 1, 256);
+      k.store(k.fold(m, k.full(value, tv, {1, 256}), 1), k.tile(y, {1, 1}, {b, 0}), 1);
+      return k;
+    };
+  };
+  attack({{"zeros", "", fold(Monoid::sum, 0), {{1}, {3}}},
+          {"nothing", "", fold(Monoid::max, -INFINITY), {{3}}},
+          {"ones", "a fold is along an index of its operand", fold(Monoid::sum, 1), {{3}}}});
+}
+
 TEST_CASE("walls: two loops over the same tiles of LDS") {
   const std::vector<Sizes> sizes = {{64, 64, 64, 64}, {70, 68, 72, 136}, {1, 4, 200, 8}};
   std::vector<Attack> all;

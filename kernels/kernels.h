@@ -27,6 +27,7 @@
   group("Attention") \
   kernel(flash_attention) \
   kernel(varlen_attention) \
+  kernel(attention_blocks) \
   kernel(attention_backward_delta) \
   kernel(attention_backward_dq) \
   kernel(attention_backward_dkv) \

@@ -41,6 +41,7 @@ struct Prefill {
   double soft_cap = 0;
   bool alibi = false, bias = false, sinks = false;
   std::int64_t sequences = 4, queries = 100, kv_heads = 2, keys = 256, pages = 64;
+  std::int64_t blocks = 0, rows = 0; ///< of a launch; 0: as many as the sequences have
   /// What lse is of a row that sees no key.
   static constexpr double unseen = -0x1p100;
   [[nodiscard]] std::int64_t heads() const { return kv_heads * group; }

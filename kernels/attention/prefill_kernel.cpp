@@ -47,6 +47,21 @@ Sequences sequences_of(const Prefill& s) {
     }
     out.rows += n;
   }
+  // Blocks that no sequence has: no row, and no key.
+  const auto has = static_cast<std::int64_t>(out.ends.size());
+  const auto refuse = [](const char* option, std::int64_t given, std::int64_t least) {
+    throw std::invalid_argument(fmt::format(
+        "varlen_attention: --{0} {1}, and the sequences have {2}\n  hint   --{0} {2} or more, or 0", option,
+        given, least));
+  };
+  if (s.blocks > 0 && s.blocks < has) refuse("blocks", s.blocks, has);
+  if (s.rows > 0 && s.rows < out.rows) refuse("rows", s.rows, out.rows);
+  for (std::int64_t b = has; b < s.blocks; ++b) {
+    out.sequence.push_back(0), out.first.push_back(0), out.ends.push_back(0);
+    out.row.insert(out.row.end(), at(s.tile_q), -1),
+        out.position.insert(out.position.end(), at(s.tile_q), -1);
+  }
+  out.rows = std::max(out.rows, s.rows);
   return out;
 }
 
@@ -203,6 +218,10 @@ std::unique_ptr<Kernel> varlen_attention_kernel() {
              "a score x becomes cap tanh(x / cap); 0: it stays x"},
             {"alibi", Read::yes(&Prefill::alibi), "no",
              "slopes[h] (i - position) added to the score of key i"},
+            {"blocks", Read::number(&Prefill::blocks, 0, 1 << 20), "0",
+             "of a launch, as attention_blocks makes them; 0: those that the sequences have"},
+            {"rows", Read::number(&Prefill::rows, 0, 1 << 24), "0",
+             "of q in a launch; 0: those that the sequences have"},
             {"bias", Read::yes(&Prefill::bias), "no", "bias[row,h,i] added to the score of key i"},
             {"sinks", Read::yes(&Prefill::sinks), "no", "a score of each head that has no value"},
             {"causal", Read::yes(&Prefill::causal), "yes",

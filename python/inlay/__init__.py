@@ -40,7 +40,7 @@ if hasattr(_inlay, "kernel_names"):
     from . import codegen
     from .codegen import Artifact, Program, ProgramError, ProofReport
     from ._delta import gated_delta
-    from ._kernels import buffers, explain, flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
+    from ._kernels import buffers, explain, flash_attention, gemm, kernels, rms_norm, run_kernel, softmax, varlen_attention
     from ._launch import LoadedKernel, load
     from ._tools import (CommandError, Picture, Timing, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
     from ._triton import Report, check
@@ -48,7 +48,7 @@ if hasattr(_inlay, "kernel_names"):
     __version__ = _inlay.version
     __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "Timing", "buffers", "build", "check", "codegen",
                 "compare", "draw", "exec", "explain", "flash_attention", "fuzz", "gated_delta", "gemm",
-                "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
+                "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate", "varlen_attention"]
 else:
     __version__ = "0"
 

@@ -323,7 +323,7 @@ def _folder_of_process():
     return tempfile.TemporaryDirectory(prefix="inlay-")
 
 
-_GROW = ("m", "batch", "queries", "keys", "tokens")  # sizes that differ from call to call: a kernel is built for the next power of two
+_GROW = ("m", "batch", "queries", "keys", "sequences", "blocks", "pages", "rows", "tokens")  # sizes that differ from call to call: a kernel is built for the next power of two
 
 
 class _Plan:
@@ -743,3 +743,66 @@ def flash_attention_backward_of(do, q, k, v, o, lse, causal, device, arch):
     launched = {"batch": sizes["batch"], "keys": sizes["keys"], "rows": sizes["queries"] * form["group"], "kv_heads": k.shape[2]}
     dk, dv = _compute("attention_backward_dkv", given, {n: (tuple(k.shape), _element(k)) for n in ("dk", "dv")}, sizes, options, device, arch, launched)
     return dq, dk, dv
+
+
+def varlen_attention(q, k, v, cu_seqlens, cu_seqlens_k=None, /, *, longest=None, longest_k=None, causal=False, window=0, device="auto", arch=None, **options):
+    """Attention of sequences that stand one after the other: q (rows, heads, head size), k and v (rows, heads, head size) of float16 or bfloat16.
+
+    `cu_seqlens`: where each begins in q, and where the last one ends, int32 or int64, as flash-attn has it; `cu_seqlens_k` in k and v, where it is another place. `longest`, `longest_k`:
+    the longest sequences; of tensors of the GPU they are read from there if nobody says, which waits for it. `causal`: the last query sees all keys, the one before
+    it one less; a query that sees none gives 0. `window`: with causal, keys that a query sees, its own the last. Others: options of the kernel
+    (`inlay.kernels("varlen_attention")`), `device`, `arch`: as of gemm.
+
+        >>> inlay.varlen_attention(q, k, v, numpy.array([0, 100, 101, 164]), causal=True)
+    """
+    q, k, v, cu_seqlens, cu_seqlens_k = map(_taken, (q, k, v, cu_seqlens, cu_seqlens if cu_seqlens_k is None else cu_seqlens_k))
+    _varlen_shapes(q, k, v, cu_seqlens, cu_seqlens_k)
+    if 0 in q.shape or len(cu_seqlens) == 1 or k.shape[0] == 0:
+        return _zeros((*q.shape[:2], v.shape[2]), _element(q), q)
+    tile, sequences = 64, len(cu_seqlens) - 1
+    longest, longest_k = (int((x[1:] - x[:-1]).max()) if n is None else int(n) for n, x in ((longest, cu_seqlens), (longest_k, cu_seqlens_k)))
+    blocks, keys = max(1, -(-longest // tile)), max(1, -(-longest_k // 64)) * 64
+    heads, size = q.shape[1:]
+    of_kernel = {"causal": "yes" if causal else "no", "window": window}
+    lines = (sequences, blocks, tile)
+    row, position, ends, table = _compute("attention_blocks", {"cu_seqlens_q": _as_int32(cu_seqlens), "cu_seqlens_k": _as_int32(cu_seqlens_k)},
+                                          {"row": (lines, "i32"), "position": (lines, "i32"), "ends": (lines[:2], "i32"), "table": ((*lines[:2], keys), "i32")},
+                                          {"sequences": sequences, "blocks": blocks, "pages": keys}, {**of_kernel, "tile": tile}, device, arch, dtype="")
+    launched = {"blocks": sequences * blocks, "rows": q.shape[0], "heads": heads, "keys": keys, "pages": k.shape[0]}
+    sizes = {"sequences": 1, "queries": 1, "kv-heads": k.shape[1], **{n: launched[n] for n in ("keys", "pages", "blocks", "rows")}}
+    slots = (sequences * blocks * tile, heads)
+    o, _ = _compute("varlen_attention", {"q": q, "k": k, "v": v, "row": row, "position": position, "ends": ends, "table": table},
+                    {"o": ((*slots, v.shape[2]), _element(q)), "lse": (slots, "f32")}, sizes,
+                    {**of_kernel, "group": heads // k.shape[1], "head-dim": size, "value-dim": v.shape[2], "page": 1, "tile-q": tile, **options}, device, arch, launched)
+    out = _zeros((*q.shape[:2], v.shape[2]), _element(q), q)
+    return _compute("scatter_rows", {"x": o, "ids": row, "y": out}, {"y": (tuple(out.shape), _element(q))},
+                    {"tokens": slots[0], "rows": q.shape[0], "n": heads * v.shape[2]}, {}, device, arch)[0]
+
+
+def _as_int32(x):
+    """Places in rows, one after the other."""
+    if _is_tensor(x):
+        import torch
+
+        return x.to(torch.int32)
+    import numpy
+
+    return numpy.asarray(x).astype(numpy.int32)
+
+
+def _varlen_shapes(q, k, v, cu_seqlens, cu_seqlens_k):
+    _arrays("varlen_attention", q=q, k=k, v=v, cu_seqlens=cu_seqlens, cu_seqlens_k=cu_seqlens_k)
+    shapes = [tuple(a.shape) for a in (q, k, v)]
+    wrong = (next((f"{n} has {len(s)} dimensions" for n, s in zip("qkv", shapes) if len(s) != 3), None)
+             or (f"{k.shape[0]} rows of k and {v.shape[0]} of v" if k.shape[0] != v.shape[0] else None)
+             or (f"{k.shape[1]} heads of k and {v.shape[1]} of v" if k.shape[1] != v.shape[1] else None)
+             or (f"{q.shape[1]} heads of q are no multiple of {k.shape[1]} of k" if not k.shape[1] or q.shape[1] % k.shape[1] else None)
+             or (f"head sizes {q.shape[2]} of q and {k.shape[2]} of k" if q.shape[2] != k.shape[2] else None))
+    if wrong:
+        raise ValueError(f"varlen_attention of {', '.join(map(str, shapes))}: {wrong}\n  hint   shapes are (rows of all sequences, heads, head size)")
+    for n, x in (("cu_seqlens", cu_seqlens), ("cu_seqlens_k", cu_seqlens_k)):
+        if len(x.shape) != 1 or len(x) == 0 or _name_of(x.dtype) not in ("int32", "int64"):
+            raise ValueError(f"varlen_attention: {n} of {tuple(x.shape)} {x.dtype}\n  hint   int32, where each sequence begins and the last one ends: [0, 100, 101, 164]")
+    if len(cu_seqlens) != len(cu_seqlens_k):
+        raise ValueError(f"varlen_attention: {len(cu_seqlens)} places in cu_seqlens and {len(cu_seqlens_k)} in cu_seqlens_k: as many sequences of queries as of keys")
+    _one_type("varlen_attention", q=q, k=k, v=v)

@@ -1121,6 +1121,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
                                                    {"varlen_attention", "attention"},
+                                                   {"attention_blocks", "attention"},
                                                    {"paged_decode", "attention"},
                                                    {"mla_decode", "attention"},
                                                    {"mla_reduce", "attention"},

@@ -218,10 +218,9 @@ TEST_CASE("names that are nearly right") {
   CHECK(has(err({"run", "gemm", "--chek", "all"}), "did you mean --check? --arch")); // the command's own
   CHECK(has(err({"run", "rms_norm", "--help"}), "did you mean rmsnorm?"));
   const std::string several = err({"run", "attention"});
-  CHECK(has(
-      several,
-      "did you mean flash_attention, varlen_attention, attention_backward_delta, attention_backward_dq or "
-      "attention_backward_dkv? inlay kernels lists all"));
+  CHECK(has(several,
+            "did you mean flash_attention, varlen_attention, attention_blocks, attention_backward_delta, "
+            "attention_backward_dq or attention_backward_dkv? inlay kernels lists all"));
   CHECK(!has(several, "vector_add"));
   CHECK(has(err({"run", "nothing_like_it"}), "vector_add")); // then all are named
   CHECK(has(err({"run", "rmsnorm", "--seed", "many"}), "--seed cannot be 'many'"));

@@ -108,6 +108,8 @@ def rows():
     for form in ("--window 128 --sinks yes", "--soft-cap 30", "--alibi yes --group 4", "--bias yes", "--kv-dtype fp8", "--head-dim 96", "--head-dim 192 --value-dim 128", "--head-dim 256"):
         add("varlen_attention", form, "--sequences 7 --queries 130 --keys 256")
     add("varlen_attention", "--dtype fp8", "--sequences 7 --queries 130 --keys 256", types=(None,))
+    for form in ("", "--window 128", "--paged yes"):
+        add("attention_blocks", form, "--sequences 7 --blocks 3 --pages 200", types=(None,))
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
     add("paged_decode", "--window 128 --sinks yes", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",

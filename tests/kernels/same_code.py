@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = ("gemm preshuffle_gemm block_scale_gemm weight_only_gemm moe_stage1 moe_stage2 flash_attention varlen_attention mla_decode mla_reduce softmax rmsnorm layernorm "
+KERNELS = ("gemm preshuffle_gemm block_scale_gemm weight_only_gemm moe_stage1 moe_stage2 flash_attention varlen_attention attention_blocks mla_decode mla_reduce softmax rmsnorm layernorm "
            "silu_and_mul rope cumsum vector_add map row_reduce argmax log_softmax softmax_backward log_softmax_backward cross_entropy cross_entropy_backward rmsnorm_backward "
            "layernorm_backward group_norm quantise gate_and_mul topk_gating grouped_gating moe_starts moe_blocks moe_places moe_sort weighted_combine transpose swap_axes all_reduce all_reduce_rmsnorm reduce_scatter all_gather moe_dispatch moe_combine dropout gather_rows scatter_rows kv_write scatter_add pad concat causal_conv1d causal_conv1d_update gated_delta_step gated_delta_gates gated_delta_keys gated_delta_inverse gated_delta_rows gated_delta_state gated_delta_out conv2d conv3d gemv batched_gemm grouped_gemm dual_gemm").split()
 MORE = """gemm --dtype fp8

@@ -608,6 +608,38 @@ class Kernels(unittest.TestCase):
             want = wide / numpy.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5) * w.astype(float)
             numpy.testing.assert_allclose(inlay.rms_norm(x, w), want, rtol=2 * RELATIVE, atol=1e-3 * RELATIVE)
 
+    def test_varlen_attention(self):
+        """Sequences beside one another: without queries, without keys, of more queries than keys, and blocks of 64 rows that end in the middle."""
+        def want(q, k, v, starts, starts_k, causal, window):
+            out = numpy.zeros((*q.shape[:2], v.shape[2]))
+            for first, end, first_k, end_k in zip(starts[:-1], starts[1:], starts_k[:-1], starts_k[1:]):
+                at, key = numpy.arange(end - first)[:, None] + (end_k - first_k) - (end - first), numpy.arange(end_k - first_k)
+                seen = (key <= at) & (key > at - (window or 1 << 20)) if causal else (key >= 0) & (at < 1 << 20)
+                for h in range(q.shape[1]):
+                    h_k = h * k.shape[1] // q.shape[1]
+                    x = numpy.where(seen, q[first:end, h].astype(float) @ k[first_k:end_k, h_k].astype(float).T / math.sqrt(q.shape[2]), -numpy.inf)
+                    p = numpy.where(seen, numpy.exp(x - x.max(-1, keepdims=True, initial=-1e30)), 0)
+                    out[first:end, h] = p / numpy.maximum(p.sum(-1, keepdims=True), 1e-300) @ v[first_k:end_k, h_k].astype(float)
+            return out
+
+        for queries, keys, causal, window, more in (([100, 1, 0, 64, 130], None, True, 0, {}), ([100, 1, 0, 64, 130], [30, 9, 50, 0, 140], True, 0, {"longest": 200}),
+                                                    ([70, 3], [70, 100], False, 0, {"longest_k": 128}), ([100, 130], [100, 190], True, 50, {"arch": "gfx950"})):
+            starts = numpy.concatenate([[0], numpy.cumsum(queries)])
+            starts_k = starts if keys is None else numpy.concatenate([[0], numpy.cumsum(keys)]).astype(numpy.int32)
+            q, k, v = self.array(starts[-1], 4, 64), self.array(starts_k[-1], 2, 64), self.array(starts_k[-1], 2, 64)
+            o = inlay.varlen_attention(q, k, v, starts, *([] if keys is None else [starts_k]), causal=causal, window=window, **more)
+            self.assertEqual((o.shape, o.dtype), (q.shape, q.dtype))
+            numpy.testing.assert_allclose(o.astype(float), want(q, k, v, starts, starts_k, causal, window), rtol=8 * RELATIVE, atol=2 * RELATIVE)
+        q, k, places = self.array(8, 2, 64), self.array(8, 1, 64), numpy.array([0, 8])
+        self.assertEqual(inlay.varlen_attention(q[:0], k, k, numpy.array([0])).shape, (0, 2, 64))
+        for what, call in (("q has 2 dimensions\\n  hint   shapes are", lambda: inlay.varlen_attention(q[:, 0], k, k, places)),
+                           ("8 rows of k and 7 of v", lambda: inlay.varlen_attention(q, k, k[:7], places)),
+                           ("cu_seqlens of .2,. float64\\n  hint   int32, where each", lambda: inlay.varlen_attention(q, k, k, places.astype(float))),
+                           ("2 places in cu_seqlens and 3 in cu_seqlens_k", lambda: inlay.varlen_attention(q, k, k, places, numpy.array([0, 4, 8]))),
+                           ("keys is that of the arrays, 64", lambda: inlay.varlen_attention(q, k, k, places, keys=3))):
+            with self.assertRaisesRegex(ValueError, what):
+                call()
+
     def test_flash_attention(self):
         q, k, v = self.array(1, 48, 2, 64), self.array(1, 80, 1, 64), self.array(1, 80, 1, 64)
         o = inlay.flash_attention(q, k, v)

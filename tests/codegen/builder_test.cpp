@@ -128,8 +128,8 @@ TEST_CASE("a kernel with every kind of operation verifies and compiles for both 
     const Value t = k.work_item_id(), rows = k.buffer(k.argument(0), k.argument(1));
     const LdsBlock lds = k.lds_allocate("tile", 4096);
     const Value at = k.mul(t, k.constant(16));
-    const Value v =
-        k.buffer_load(rows, at, Type::f16(8), {.immediate = 32, .scalar = k.argument(1), .streaming = true});
+    const Value v = k.buffer_load(rows, at, Type::f16(8),
+                                  {.immediate = 32, .scalar = k.argument(1), .cache = {.nt = true}});
     k.lds_store(v, lds, at, 0);
     k.barrier();
     const Value w = k.lds_load(lds, k.bit_xor(at, k.constant(64)), 0, Type::f16(8));

@@ -43,11 +43,9 @@ std::uint64_t element_bytes(const std::string& file, std::string_view text) {
   return bytes;
 }
 
-/// How many elements, and along how many axes there is more than one.
-std::pair<std::uint64_t, int> product_of_shape(const std::string& file, std::string_view text) {
+std::vector<std::uint64_t> shape_of(const std::string& file, std::string_view text) {
   if (!text.starts_with('(')) bad(file, "its shape is no tuple");
-  std::uint64_t product = 1;
-  int long_axes = 0;
+  std::vector<std::uint64_t> shape;
   for (std::size_t at = 1; at < text.size() && text[at] != ')';) {
     if (text[at] == ' ' || text[at] == ',') {
       ++at;
@@ -56,11 +54,17 @@ std::pair<std::uint64_t, int> product_of_shape(const std::string& file, std::str
     std::uint64_t extent = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), extent);
     if (error != std::errc()) bad(file, "its shape is no tuple of numbers");
-    if (__builtin_mul_overflow(product, extent, &product)) bad(file, "its shape is larger than memory");
     at = static_cast<std::size_t>(end - text.data());
-    long_axes += extent > 1 ? 1 : 0;
+    shape.push_back(extent);
   }
-  return {product, long_axes};
+  return shape;
+}
+
+std::uint64_t product_of(const std::string& file, const std::vector<std::uint64_t>& shape) {
+  std::uint64_t product = 1;
+  for (const std::uint64_t extent : shape)
+    if (__builtin_mul_overflow(product, extent, &product)) bad(file, "its shape is larger than memory");
+  return product;
 }
 
 } // namespace
@@ -71,7 +75,7 @@ BufferFile read_buffer(const std::string& file) {
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (in.bad()) throw std::runtime_error(file + ": cannot be read");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(magic)) return {{}, std::move(bytes), {}};
+  if (!text.starts_with(magic)) return {{}, std::move(bytes), {}, {}};
   if (bytes.size() < 10) bad(file, "it is cut inside its header");
   const bool wide = bytes[6] >= 2; // version 1 has a 16-bit length, 2 and 3 a 32-bit one
   const std::size_t start = wide ? 12 : 10;
@@ -83,7 +87,11 @@ BufferFile read_buffer(const std::string& file) {
   const auto header = text.substr(start, length);
   const std::string_view descr = field(file, header, "descr");
   const std::uint64_t element = element_bytes(file, descr);
-  const auto [count, long_axes] = product_of_shape(file, field(file, header, "shape"));
+  BufferFile result;
+  result.shape = shape_of(file, field(file, header, "shape"));
+  const std::uint64_t count = product_of(file, result.shape);
+  const auto long_axes =
+      std::count_if(result.shape.begin(), result.shape.end(), [](auto n) { return n > 1; });
   if (long_axes > 1 && !field(file, header, "fortran_order").starts_with("False"))
     bad(file, "its columns lie one after the other (fortran_order)\n  hint   numpy.ascontiguousarray before "
               "numpy.save");
@@ -92,7 +100,6 @@ BufferFile read_buffer(const std::string& file) {
   if (__builtin_mul_overflow(element, count, &expected) || expected != bytes.size() - data)
     bad(file, "its header describes " + std::to_string(count) + " elements of " + std::to_string(element) +
                   " bytes, but " + std::to_string(bytes.size() - data) + " bytes follow");
-  BufferFile result;
   result.descr = descr.substr(1, descr.substr(1).find('\''));
   result.header.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(data));
   result.data.assign(bytes.begin() + static_cast<std::ptrdiff_t>(data), bytes.end());

@@ -10,7 +10,8 @@ namespace inlay::cli {
 /// A file's contents: `header` is what stands before the data of a .npy file, empty for raw bytes.
 struct BufferFile {
   std::vector<std::uint8_t> header, data;
-  std::string descr; ///< of a .npy file: NumPy's name of its elements' type, `<f4`
+  std::string descr;                  ///< of a .npy file: NumPy's name of its elements' type, `<f4`
+  std::vector<std::uint64_t> shape{}; ///< of a .npy file
 };
 
 /// Reads FILE; by its first bytes, not its name, it is .npy or raw. Errors: std::runtime_error when it cannot be read,

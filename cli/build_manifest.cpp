@@ -40,6 +40,19 @@ std::set<int> zeros_before(const codegen::Program& program) {
   return out;
 }
 
+/// Every axis has one stride, which is the product of the extents that follow.
+bool lies_row_by_row(const codegen::Tensor& t) {
+  if (!t.place.is_plain() || codegen::bits(t.element) < 8) return false;
+  Sym product(1);
+  for (std::size_t i = t.shape.size(); i-- > 0; product = product * t.shape[i]) {
+    const SymLayout mode = t.shape.size() == 1 ? t.place.inner() : t.place.inner().mode(i);
+    if (mode.modes().size() != 1 || !(mode.modes()[0].extent == t.shape[i]) ||
+        !(mode.modes()[0].stride.scale == product))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::string& code,
@@ -81,6 +94,8 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
       for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
       const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
       out.bytes = launch::Formula(to_string(floor_div(bits + Sym(7), Sym(8))));
+      if (lies_row_by_row(t))
+        for (const Sym& extent : t.shape) out.shape.emplace_back(to_string(extent));
     } else {
       out.kind = launch::Argument::Kind::size;
       out.name = c.sizes.at(a.number).name;

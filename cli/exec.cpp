@@ -397,7 +397,7 @@ std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<Argu
       refuse("--buffer " + text + ": '" + s.name + "' is there already", "another name");
     if (const auto k = std::find_if(known.begin(), known.end(), same); k != known.end()) {
       s.type = k->type;
-      refuse_other_elements(*k, s, "--buffer " + text);
+      refuse_other_array(*k, s, "--buffer " + text);
       if (s.bytes() < k->zero_bytes)
         refuse(fmt::format("--buffer {}: {} bytes", text, s.bytes()),
                fmt::format("{} bytes, by the manifest", k->zero_bytes));

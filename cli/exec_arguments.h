@@ -59,6 +59,7 @@ struct ArgumentSpec {
   std::uint64_t zero_bytes = 0;       ///< of `zeros` and `out`, which are not held here
   std::string name;                   ///< of the argument, where one is known or given
   std::string type;                   ///< of its elements, where one is known: f16, i32, ...
+  std::vector<std::int64_t> shape;    ///< of its elements row by row, where one is known
   bool printed = false;               ///< an output without a file: its first values are printed
   std::optional<std::size_t> same_as; ///< another argument that points into the same buffer
   std::uint64_t offset = 0;           ///< where the argument points to in its buffer

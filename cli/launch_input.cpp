@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
+#include <numeric>
 
 namespace inlay::cli {
 
@@ -77,6 +78,23 @@ launch::Sizes parse_sizes(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// Whether an array of shape `a` may be the buffer of these extents: of another number of dimensions, of which those of 1 do not count; the same; or
+/// rows of as many elements that are counted by other dimensions: 5 x 128 x 64 for 10 x 64 x 64, and not 64 x 10 x 64.
+bool fits(std::vector<std::uint64_t> a, const std::vector<std::int64_t>& extents) {
+  std::vector<std::uint64_t> b;
+  for (const std::int64_t e : extents) b.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, e)));
+  std::erase(a, 1U);
+  std::erase(b, 1U);
+  if (a == b || b.size() < 2 || a.size() != b.size()) return true;
+  const auto product = [](const auto& v) {
+    return std::accumulate(v.begin(), v.end(), std::uint64_t{1}, std::multiplies<>());
+  };
+  if (a.back() != b.back() || product(a) != product(b)) return false;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a != b;
+}
+
 /// An --arg against what the manifest knows of it, which stays. Memory of one device that all see is theirs by --buffer: an argument of it
 /// would give each one another memory.
 void check_given(const std::optional<ArgumentSpec>& known, ArgumentSpec& given, const std::string& text) {
@@ -85,7 +103,7 @@ void check_given(const std::optional<ArgumentSpec>& known, ArgumentSpec& given, 
     refuse(fmt::format("--arg {}: '{}' is memory of device {}, which all devices see", text, known->name,
                        *known->peer),
            fmt::format("--buffer {}=in:FILE{{rank}}, of each device", known->peers));
-  refuse_other_elements(*known, given, "--arg " + text);
+  refuse_other_array(*known, given, "--arg " + text);
   if (given.type.empty()) given.type = known->type;
 }
 
@@ -152,6 +170,7 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
     ArgumentSpec spec;
     spec.name = a.name;
     spec.type = a.type;
+    for (const launch::Formula& extent : a.shape) spec.shape.push_back(extent(sizes));
     if (a.device) {
       spec.peers = a.of_all();
       spec.peer = *a.device;
@@ -215,6 +234,7 @@ std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Si
     ArgumentSpec spec;
     spec.name = a.of_all();
     spec.type = a.type;
+    for (const launch::Formula& extent : a.shape) spec.shape.push_back(extent(sizes));
     spec.filled = true;
     spec.zero_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, a.bytes(sizes)));
     out.push_back(std::move(spec));
@@ -248,7 +268,12 @@ void check_devices(const launch::Manifest& m, const launch::Sizes& sizes,
 
 } // namespace
 
-void refuse_other_elements(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text) {
+void refuse_other_array(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text) {
+  const auto& shape = given.contents.shape;
+  if (!fits(shape, known.shape))
+    refuse(fmt::format("{}: its shape is ({}), and that of '{}' is ({}) for these sizes", text,
+                       fmt::join(shape, ", "), known.name, fmt::join(known.shape, ", ")),
+           "numpy's reshape(-1) before numpy.save, if its elements lie as the kernel's do");
   const std::string& descr = given.contents.descr;
   if (known.type.empty() || descr.size() < 3) return;
   const std::string is = descr.substr(1);

@@ -39,8 +39,9 @@ struct LaunchInput {
 };
 
 /// Refuses a file of NumPy whose elements are not those of the manifest: floats of another width, or numbers in the place of floats. Unsigned
-/// numbers and raw bytes (`<u2`, `|V2`) are how people keep what NumPy has no type for. `text`: the option as given.
-void refuse_other_elements(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text);
+/// numbers and raw bytes (`<u2`, `|V2`) are how people keep what NumPy has no type for. Also one of as many dimensions as the manifest says, two
+/// or more, and of other extents: a transposed one has as many bytes; but rows may be counted by other dimensions. `text`: the option as given.
+void refuse_other_array(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text);
 
 /// Errors: ArgumentError for a geometry that neither says, CodeObjectError, LaunchError, std::runtime_error.
 [[nodiscard]] LaunchInput read_launch(Session& session, const LaunchOptions& o);

@@ -174,6 +174,12 @@ struct Prepared {
   std::vector<std::vector<std::uint8_t>> values; ///< of the others
 };
 
+/// Buffer `i` as the form has it that is launched for these sizes; nullptr: another form's.
+struct OfForm {
+  Forms::Plan plan;
+  const Argument* argument = nullptr;
+};
+
 struct Loaded {
   void* module = nullptr;
   void* function = nullptr;
@@ -203,6 +209,18 @@ struct inlay_kernel {
                         "the kernel has " + std::to_string(all.size()));
     Sizes out;
     for (std::size_t i = 0; i < count; ++i) out[all[i].name] = values[i];
+    return out;
+  }
+
+  [[nodiscard]] OfForm buffer(std::size_t i, const std::int64_t* values, std::size_t count) const {
+    if (i >= buffers.size())
+      throw LaunchError(name() + ": there is no buffer " + std::to_string(i),
+                        "the kernel has " + std::to_string(buffers.size()));
+    OfForm out{forms.plan(sizes(values, count)), nullptr};
+    const auto& places = forms.places(out.plan.form);
+    if (const auto own = std::find(places.begin(), places.end(), buffers[i]); own != places.end())
+      out.argument =
+          &forms.forms()[out.plan.form].manifest.arguments[static_cast<std::size_t>(own - places.begin())];
     return out;
   }
 
@@ -419,18 +437,25 @@ inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, con
     need(kernel, "kernel");
     need(out, "out");
     if (size_count != 0) need(sizes, "sizes");
-    if (i >= kernel->buffers.size())
-      throw LaunchError(kernel->name() + ": there is no buffer " + std::to_string(i),
-                        "the kernel has " + std::to_string(kernel->buffers.size()));
-    const Forms::Plan p = kernel->forms.plan(kernel->sizes(sizes, size_count));
-    const auto& places = kernel->forms.places(p.form);
-    const auto own = std::find(places.begin(), places.end(), kernel->buffers[i]);
-    *out = 0; // another form's
-    if (own == places.end()) return;
-    const auto bytes = kernel->forms.forms()[p.form]
-                           .manifest.arguments[static_cast<std::size_t>(own - places.begin())]
-                           .bytes(p.launch.sizes);
-    *out = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
+    const OfForm buffer = kernel->buffer(i, sizes, size_count);
+    const std::int64_t bytes =
+        buffer.argument == nullptr
+            ? 0
+            : std::max<std::int64_t>(1, buffer.argument->bytes(buffer.plan.launch.sizes));
+    *out = static_cast<std::size_t>(bytes);
+  });
+}
+inlay_status inlay_kernel_buffer_shape(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
+                                       size_t size_count, int64_t* extents, size_t room, size_t* dimensions) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    need(dimensions, "dimensions");
+    if (size_count != 0) need(sizes, "sizes");
+    if (room != 0) need(extents, "extents");
+    const OfForm buffer = kernel->buffer(i, sizes, size_count);
+    *dimensions = buffer.argument == nullptr ? 0 : buffer.argument->shape.size();
+    for (std::size_t d = 0; d < std::min(room, *dimensions); ++d)
+      extents[d] = buffer.argument->shape[d](buffer.plan.launch.sizes);
   });
 }
 size_t inlay_kernel_forms(const inlay_kernel* kernel) {

@@ -17,9 +17,9 @@ std::string text(const Forms::Range& r) {
                            : std::to_string(r.least) + " to " + std::to_string(r.most);
 }
 
-/// What two forms with an argument of this name have to agree on: all but how many bytes it needs.
+/// What two forms with an argument of this name have to agree on: all but how many bytes it needs, in which extents.
 bool same_argument(Argument a, const Argument& b) {
-  a.bytes = b.bytes;
+  a.bytes = b.bytes, a.shape = b.shape;
   return a == b;
 }
 
@@ -232,7 +232,7 @@ std::string Forms::table_text() const {
           if (having.empty()) one = Json::parse(forms_[f].manifest.text()).at("arguments").at(own);
           having.push_back(f);
         }
-    one.erase("bytes"); // the form says
+    one.erase("bytes"), one.erase("shape"); // the form says
     if (having.size() < forms_.size()) one["forms"] = having;
     arguments.push_back(std::move(one));
   }

@@ -133,6 +133,8 @@ Argument argument_of(const Json& j, const std::string& where) {
     a.output = f.get<bool>("output", false);
     a.before = one_of<Argument::Before>(f, "before", f.get<std::string>("before", "anything"), befores);
     a.bytes = f.formula("bytes");
+    if (const Json* extents = f.list("shape", false))
+      for (const Json& extent : *extents) a.shape.push_back(f.formula_of(extent, "shape"));
     if (f.has("device")) a.device = f.get<std::uint32_t>("device");
     a.file = f.get<std::string>("file", "");
     a.file_offset = f.get<std::uint64_t>("file_offset", 0);
@@ -240,6 +242,8 @@ Manifest Manifest::parse(const std::string& json, const std::string& whose) {
       throw LaunchError(whose + ": \"device\" of " + a.name + " is " + std::to_string(*a.device),
                         "0 to \"devices\" - 1, and a name that ends in _" + std::to_string(*a.device));
     for (const auto& name : a.bytes.names()) known(name, "\"bytes\" of " + a.name);
+    for (const Formula& extent : a.shape)
+      for (const auto& name : extent.names()) known(name, "\"shape\" of " + a.name);
   }
   for (const Formula& g : m.grid)
     for (const auto& name : g.names()) known(name, "\"grid\"");
@@ -270,6 +274,7 @@ std::string Manifest::text() const {
       one["output"] = a.output;
       if (a.before != Argument::Before::anything) one["before"] = befores[static_cast<std::size_t>(a.before)];
       one["bytes"] = a.bytes.text();
+      for (const Formula& extent : a.shape) one["shape"].push_back(extent.text());
       if (!a.file.empty()) one["file"] = a.file;
       if (a.file_offset != 0) one["file_offset"] = a.file_offset;
       if (a.device) one["device"] = *a.device;

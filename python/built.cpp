@@ -23,9 +23,7 @@ namespace {
 /// A built kernel, and its launch as a file says it.
 struct Built {
   kernels::Artifact artifact;
-  std::string manifest;
-  /// Extents as formulas of the sizes, of each buffer whose elements lie row by row.
-  std::vector<std::vector<kernels::SizeFormula>> shapes{};
+  launch::Manifest manifest{};
   std::string validation{}; ///< "", "validated", or "undecided: " and why
 };
 
@@ -91,32 +89,6 @@ void warn_of_one_stage(const codegen::Program& program, const kernels::BuildOpti
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw py::error_already_set();
 }
 
-/// Every axis has one stride, which is the product of the extents that follow.
-bool lies_row_by_row(const codegen::Tensor& t) {
-  if (!t.place.is_plain() || codegen::bits(t.element) < 8) return false;
-  Sym product(1);
-  for (std::size_t i = t.shape.size(); i-- > 0; product = product * t.shape[i]) {
-    const SymLayout mode = t.shape.size() == 1 ? t.place.inner() : t.place.inner().mode(i);
-    if (mode.modes().size() != 1 || !(mode.modes()[0].extent == t.shape[i]) ||
-        !(mode.modes()[0].stride.scale == product))
-      return false;
-  }
-  return true;
-}
-
-std::vector<std::vector<kernels::SizeFormula>> shapes_of(const codegen::Program& program) {
-  std::vector<std::string> names;
-  for (const codegen::Size& s : program.sizes()) names.push_back(to_string(s.symbol));
-  std::vector<std::vector<kernels::SizeFormula>> out;
-  for (const codegen::Tensor& t : program.tensors()) {
-    if (t.space != codegen::Space::global) continue;
-    auto& shape = out.emplace_back();
-    if (lies_row_by_row(t))
-      for (const Sym& extent : t.shape) shape.emplace_back(to_string(extent), names);
-  }
-  return out;
-}
-
 #ifdef INLAY_PYTHON_CLAIMS
 /// The machine code held against the instructions that it was made from. Errors: std::runtime_error where it does something else.
 std::string validation_of(const codegen::Program& program, const kernels::Artifact& artifact,
@@ -152,8 +124,7 @@ std::shared_ptr<Built> build(const Owner& k, const std::string& scheduler, const
     auto out = std::make_shared<Built>(Built{kernels::build(program, options), {}});
     if (validate) out->validation = validation_of(program, out->artifact, options);
     out->artifact.source = std::shared_ptr<const kernels::Source>(k, &k->source);
-    out->manifest = cli::manifest_of(out->artifact, program.name() + ".hsaco", {}).text();
-    out->shapes = shapes_of(program);
+    out->manifest = cli::manifest_of(out->artifact, program.name() + ".hsaco", {});
     out->artifact.source.reset();
     return out;
   });
@@ -187,9 +158,10 @@ std::vector<std::vector<std::int64_t>> shapes(const Built& b,
   const std::vector<std::int64_t> sizes = sizes_of(b, given);
   static_cast<void>(b.artifact.contract.plan(sizes));
   std::vector<std::vector<std::int64_t>> out;
-  for (const auto& formulas : b.shapes) {
+  for (const launch::Argument& a : b.manifest.arguments) {
+    if (a.kind != launch::Argument::Kind::buffer) continue;
     auto& shape = out.emplace_back();
-    for (const kernels::SizeFormula& extent : formulas) shape.push_back(extent(sizes));
+    for (const launch::Formula& extent : a.shape) shape.push_back(extent(given));
   }
   return out;
 }
@@ -325,7 +297,9 @@ void add_built(py::module_& m) {
       .def_property_readonly("code", &text_of<&kernels::Artifact::code>,
                              "The instructions that were proved and emitted, one a line.")
       .def_property_readonly("schedule", &text_of<&kernels::Artifact::schedule>, "The loops as slots.")
-      .def_readonly("manifest", &Built::manifest, "The launch as JSON (docs/cli.md, launch manifests).")
+      .def_property_readonly(
+          "manifest", [](const Built& b) { return b.manifest.text(); },
+          "The launch as JSON (docs/cli.md, launch manifests).")
       .def_property_readonly("proofs", [](const Built& b) { return b.artifact.proofs; })
       .def_property_readonly(
           "hsaco",

@@ -9,6 +9,7 @@
 #include <inlay/machine/target.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,10 +44,33 @@ std::shared_ptr<const Built> built(const kernels::Kernel& kernel, const kernels:
   return known.emplace(key, shared).first->second;
 }
 
+// Of each buffer whose elements lie row by row, its extents in the launch, by its name.
+std::map<std::string, std::vector<std::int64_t>> shapes_of(const kernels::Artifact& artifact,
+                                                           const kernels::LaunchPlan& plan) {
+  launch::Sizes sizes;
+  const auto& arguments = artifact.contract.arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < plan.arguments.size(); ++i) {
+    const kernels::Bytes& scalar = plan.arguments[i].scalar;
+    std::int32_t value = 0;
+    if (arguments[i].buffer || scalar.size() != sizeof value) continue;
+    std::memcpy(&value, scalar.data(), sizeof value);
+    sizes[artifact.contract.sizes.at(arguments[i].number).name] = value;
+  }
+  std::map<std::string, std::vector<std::int64_t>> out;
+  for (const launch::Argument& a : cli::manifest_of(artifact, "", {}).arguments) {
+    const auto known = [&](const launch::Formula& f) {
+      return std::ranges::all_of(f.names(), [&](const std::string& n) { return sizes.contains(n); });
+    };
+    if (!std::ranges::all_of(a.shape, known)) continue;
+    for (const launch::Formula& extent : a.shape) out[a.name].push_back(extent(sizes));
+  }
+  return out;
+}
+
 // Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch, which uses arrays where
-// they lie, as long as one device runs it.
+// they lie, as long as one device runs it. `shape_check(name, shape)` judges what was given for each buffer whose elements lie row by row.
 py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const py::dict& buffers,
-                    const std::string& checks) {
+                    const std::string& checks, const py::object& shape_check) {
   const auto kernel = kernels::find_kernel(name);
   const auto form = [&] {
     const py::gil_scoped_release release;
@@ -74,6 +98,9 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
                                   problem.text);
     given[static_cast<std::size_t>(buffer - problem.buffers.begin())] = data;
   }
+  if (!shape_check.is_none())
+    for (const auto& [buffer, shape] : shapes_of(artifact, problem.launch))
+      shape_check(buffer, py::tuple(py::cast(shape)));
   const bool one = artifact.contract.devices == 1;
   std::vector<py::array_t<std::uint8_t>> arrays; // of outputs
   std::vector<std::span<std::byte>> places;
@@ -218,7 +245,8 @@ void add_tools(py::module_& m) {
   m.attr("version") = INLAY_VERSION;
   py::module_ codegen = m.def_submodule("codegen", "Kernels as programs: inlay.codegen.");
   add_codegen(codegen);
-  m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"));
+  m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"),
+        py::arg("shape_check") = py::none());
   m.def("kernel_names", &kernel_names);
   m.def("processor", [](const std::string& name) { return std::string(machine::Target::named(name).name); });
   m.def("kernel_options", &kernel_options);

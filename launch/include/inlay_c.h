@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INLAY_ABI 3
+#define INLAY_ABI 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +87,11 @@ const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i);
 /** The bytes that buffer `i` needs for these sizes; 0 for one that the form which is launched for them does not take: NULL will do. */
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
                                        size_t size_count, size_t* out);
+/** The extents of buffer `i` for these sizes, whose elements lie row by row: `*dimensions` of them, of which the first `room` are written to
+ * `extents`, which may be NULL where `room` is 0. None where the manifest does not say it, and of another form's buffer. A launch goes by
+ * addresses: this is for who has arrays with shapes, of which a transposed one has as many bytes. Since version 4. */
+inlay_status inlay_kernel_buffer_shape(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
+                                       size_t size_count, int64_t* extents, size_t room, size_t* dimensions);
 /** How many forms the kernel has, of which each launch takes the one that is for its sizes; and which one that is, with the row of the
  * table that says so as text, valid until this thread's next call. `form` and `why` may be NULL. Since version 2. */
 size_t inlay_kernel_forms(const inlay_kernel* kernel);

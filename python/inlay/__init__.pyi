@@ -447,8 +447,8 @@ def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ...,
 def run_kernel(name: Any, inputs: Any, /, *, device: Any = ..., arch: Any = ..., check: Any = ..., **options: Any) -> Any:
     """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous: `buffers(name, ..)` has them,
-    `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous; one of as many dimensions as the buffer and
+    of other extents is refused. `buffers(name, ..)` has them, `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
 
         >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)"""
 def search(what: Any, *arguments: Any, **options: Any) -> Any:

@@ -8,8 +8,8 @@ import sys
 import tempfile
 
 from . import _inlay
-from ._launch import _ELEMENTS as _LAUNCHED, LoadedKernel, place
-from ._tools import CommandError, build, bytes_of, checks, host, kernel_flags, log_choice, program
+from ._launch import LoadedKernel, place
+from ._tools import ELEMENTS as _LAUNCHED, CommandError, build, bytes_of, check_shape, checks, host, kernel_flags, log_choice, program
 
 
 def kernels(name=None, /):
@@ -64,8 +64,8 @@ def _arguments(name, words):
 def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,uninit,races", **options):
     """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
-    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous: `buffers(name, ..)` has them,
-    `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous; one of as many dimensions as the buffer and
+    of other extents is refused. `buffers(name, ..)` has them, `kernels(name)` the options. `device`, `arch`: as of gemm. On the emulator what the sanitizers find is an error.
 
         >>> inlay.run_kernel("softmax", {"x": x}, m=4, n=1024, dtype="f32")["y"].reshape(4, 1024)
     """
@@ -79,14 +79,18 @@ def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,unini
         if where.startswith("emulator"):
             if gpus:
                 raise ValueError(f"{name}: tensors of the GPU, and device is {device!r}")
-            out = _emulated(name, inputs, check, {**options, "arch": where.partition(":")[2]})
+            def fits(buffer, shape):
+                if (given := inputs.get(buffer.lower())) is not None and not isinstance(given, bytes):
+                    check_shape(buffer.lower(), given, shape)
+
+            out = _emulated(name, inputs, check, {**options, "arch": where.partition(":")[2]}, fits)
             return {n: _like(data, like, (-1,), element) for n, (data, element) in out.items()}
         return _launched(name, inputs, like, where, {**options, "arch": _gpu_arch(where)})
     except RuntimeError as e:
         raise CommandError(str(e)) from None
 
 
-def _emulated(name, inputs, check, options):
+def _emulated(name, inputs, check, options, shape_check=None):
     """Bytes and element of each output."""
     try:
         words = _chosen(name, tuple(kernel_flags(options).items()))
@@ -94,7 +98,7 @@ def _emulated(name, inputs, check, options):
         _complete(name, inputs, about, _asked(name, words, about))
         _same_elements(name, inputs, {n: a["type"] for n, a in about.items()})
         names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
-        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check))
+        out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), shape_check)
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
     return {n.lower(): (data, about[n.lower().partition(" of device ")[0]]["type"]) for n, data in out.items()}
@@ -109,12 +113,16 @@ def _launched(name, inputs, like, where, options):
     _complete(name, inputs, built.about, asked)
     _same_elements(name, inputs, types)
     given = []
-    for n, size in zip(known, kernel.bytes_for({})):
+    for i, (n, size) in enumerate(zip(known, kernel.bytes_for({}))):
         about = built.about[n]
         if n in inputs:
             a = _contiguous(inputs[n])
             if a.nbytes != size:
                 raise CommandError(f"{name}: buffer '{n}' has {a.nbytes} bytes, and {size} are wanted")
+            try:
+                check_shape(n, inputs[n], kernel._shape(i))
+            except ValueError as e:
+                raise CommandError(str(e)) from None
             given.append(a if not about["output"] else a.clone() if _of_gpu(a) else a.copy())
         else:
             given.append(_allocate((size,), "bytes", like, about.get("before") == "zeros"))
@@ -294,7 +302,7 @@ class _Built:
                     log_choice(name, flags, why)
         except FileNotFoundError:  # a folder of a package that did not write it
             pass
-        self.kernel = LoadedKernel(manifest, None, where)
+        self.kernel = LoadedKernel(manifest, None, where, shapes=False)
         with open(manifest) as file:
             arguments = [a for a in json.load(file)["arguments"] if a["kind"] == "buffer"]
         self.about = {a["name"].lower(): a for a in arguments}

@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 
-from ._tools import CommandError, host, processor, size_number
+from ._tools import CommandError, check_elements, check_shape, checked, processor, size_number
 
 _OK = 0
 
@@ -32,6 +32,7 @@ def _library():
             ("kernel_free", None, [pointer]), ("kernel_buffers", size, [pointer]), ("kernel_sizes", size, [pointer]),
             ("kernel_buffer_name", text, [pointer, size]), ("kernel_buffer_type", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
             ("kernel_buffer_bytes", ctypes.c_int, [pointer, size, sizes, size, ctypes.POINTER(size)]),
+            ("kernel_buffer_shape", ctypes.c_int, [pointer, size, sizes, size, sizes, size, ctypes.POINTER(size)]),
             ("kernel_form", ctypes.c_int, [pointer, sizes, size, ctypes.POINTER(size), ctypes.POINTER(text)]),
             ("launch", ctypes.c_int, [pointer, handle, size, sizes, size, pointer])):
         function = getattr(lib, "inlay_" + name)
@@ -94,19 +95,13 @@ def _gpu():
     return True
 
 
-# Types of numpy, torch and ml_dtypes that a manifest has under another name. Unsigned integers and those of 8 bits stand for any bits.
-_ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int16": "i16", "int32": "i32", "int64": "i64",
-             "float8_e4m3fnuz": "e4m3fnuz", "float8_e4m3fn": "e4m3fn", "float8_e5m2fnuz": "e5m2fnuz", "float8_e5m2": "e5m2", "float8_e8m0fnu": "e8m0",
-             "float4_e2m1fn_x2": "e2m1"}
-
-
 class LoadedKernel:
     """A built kernel on a device, which is called with its buffers in order and its sizes by name.
 
     `buffers` and `sizes` are their names, `arch` the processor.
     """
 
-    def __init__(self, file, name, device):
+    def __init__(self, file, name, device, shapes=True):
         lib = self._lib = _library()
         self._emulated = device.startswith("emulator")
         self._device = _device(device)
@@ -124,7 +119,8 @@ class LoadedKernel:
         self._fitting = [set() for _ in self.buffers]  # of each buffer: types of arrays that were looked at
         self._pointers = (ctypes.c_void_p * len(self.buffers))()
         self._numbers = (ctypes.c_int64 * len(self.sizes))()
-        self._asked = self._bytes = None
+        self._asked = self._bytes = self._shapes = None
+        self._judges_shapes = shapes  # or who calls it has judged its arrays, and lets them lie as other ones
 
     def __del__(self):
         if getattr(self, "_kernel", None):
@@ -149,7 +145,10 @@ class LoadedKernel:
             if not getattr(b, "is_cuda", False):
                 return self._on_host(buffers)
             if b.dtype not in self._fitting[i]:
-                self._check_elements(i, b)
+                check_elements(self.buffers[i], b, self._types[i])
+                self._fitting[i].add(b.dtype)
+            if self._shapes[i] and b.shape != self._shapes[i]:
+                check_shape(self.buffers[i], b, self._shapes[i])
             if b.nbytes < needed[i] or not b.is_contiguous():
                 raise ValueError(f"buffer {self.buffers[i]}: {b.nbytes} bytes, contiguous {b.is_contiguous()}; {needed[i]} are needed")
             pointers[i] = b.data_ptr()
@@ -184,7 +183,13 @@ class LoadedKernel:
         for i in range(len(self.buffers)):
             _need(self._lib.inlay_kernel_buffer_bytes(self._kernel, i, self._numbers, self._count, ctypes.byref(needed)))
             out.append(needed.value)
-        self._asked, self._bytes = dict(sizes), out
+        self._asked, self._bytes, self._shapes = dict(sizes), out, [self._shape(i) if self._judges_shapes else () for i in range(len(out))]
+
+    def _shape(self, i):
+        """The extents of a buffer whose elements lie row by row; of others none."""
+        extents, dimensions = (ctypes.c_int64 * 16)(), ctypes.c_size_t()
+        _need(self._lib.inlay_kernel_buffer_shape(self._kernel, i, self._numbers, self._count, extents, len(extents), ctypes.byref(dimensions)))
+        return tuple(extents[: dimensions.value]) if dimensions.value <= len(extents) else ()
 
     def _on_host(self, buffers):
         """A launch on HIP with arrays of the host; all of them are, or it is a mistake."""
@@ -194,45 +199,16 @@ class LoadedKernel:
             raise ValueError(f"buffer {mine} is of the host, and {there[0]} of the GPU")
         self._of_host(buffers)
 
-    def _check_elements(self, i, array):
-        """Errors: ValueError for an array of other elements than the kernel's. Integers may be the bits of what numpy has no type for."""
-        is_, want = _ELEMENTS.get(str(getattr(array, "dtype", "")).removeprefix("torch.")), self._types[i]
-        bits = is_ is not None and is_.startswith("i") and want not in ("f16", "f32", "f64")
-        if want and is_ not in (None, want) and not bits:
-            raise ValueError(f"buffer {self.buffers[i]}: its elements are {array.dtype}, and the kernel's are {want}")
-        if hasattr(array, "dtype"):
-            self._fitting[i].add(array.dtype)
-
-    def _check_output(self, i, arrays):
-        """Errors: ValueError for an output that cannot be written, or of which an element is another's, too."""
-        import numpy
-
-        name, a = self.buffers[i], arrays[i]
-        if not a.flags.writeable:
-            raise ValueError(f"buffer {name} is written, and its array is read-only")
-        if any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
-            raise ValueError(f"buffer {name} is written, and several of its elements are one: strides {a.strides}")
-        for k, b in arrays.items():
-            if k != i and numpy.shares_memory(a, b):
-                raise ValueError(f"buffer {name} is written and shares memory with buffer {self.buffers[k]}: outputs lie apart from all other buffers")
-
     def _of_host(self, buffers):
         import numpy
 
-        arrays = {}
-        for i, b in enumerate(buffers):
+        used = [i for i in range(len(buffers)) if self._bytes[i]]
+        for i in range(len(buffers)):
             self._pointers[i] = None
-            if not self._bytes[i]:
-                continue
-            self._check_elements(i, b)
-            a = arrays[i] = host(b)
+        arrays = dict(zip(used, checked([(self.buffers[i], self._types[i], self._shapes[i], self._written[i], buffers[i]) for i in used])))
+        for i, a in arrays.items():
             if a.nbytes != self._bytes[i] and (a.nbytes or self._bytes[i] > 1):  # of nothing one byte is asked for
                 raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
-            if not a.dtype.isnative:
-                raise ValueError(f"buffer {self.buffers[i]}: its elements, {a.dtype}, have the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
-        for i in arrays:
-            if self._written[i]:
-                self._check_output(i, arrays)
         lib, copies = self._lib, []
         there = [a for a in arrays.values() if a.flags.c_contiguous and a.ctypes.data % 4 == 0] if self._emulated else []
         with _in_place(self._device, [(a.ctypes.data, a.ctypes.data + a.nbytes) for a in there]) as ranges:

@@ -3,6 +3,7 @@ import functools
 import html
 import json
 import logging
+import math
 import operator
 import os
 import shutil
@@ -121,10 +122,24 @@ def log_choice(kernel, options, why):
     logging.getLogger("inlay").info("%s %s: auto: %s", kernel, words, why)
 
 
-def _arguments(args, directory):
+def _has_shapes(file):
+    """Whether it is a launch manifest or a bundle of this library's kernels, whose buffers have elements and extents."""
+    name = os.fspath(file)
+    if name.endswith(".inlay"):
+        return True
+    try:
+        with open(name) as text:
+            manifest = json.load(text) if name.endswith(".json") else {}
+    except (OSError, ValueError):
+        return False
+    return str(manifest.get("format", "")).startswith("inlay.launch/") and ("made" in manifest or any("shape" in a for a in manifest.get("arguments", [])))
+
+
+def _arguments(args, directory, shapes=False):
     """Arguments of a launch: arrays are read and written in place, numbers are i32 or f32, texts are what `--arg` takes.
 
-    A launch gets an address: what lies from an array's first element to its last is there, strides and all.
+    A launch gets an address: what lies from an array's first element to its last is there, strides and all. With `shapes` it gets the elements in
+    their order, and the command judges type and shape.
     The texts, and the memory of arrays with the files that hold it before and after the launch.
     """
     import numpy
@@ -146,9 +161,14 @@ def _arguments(args, directory):
             texts.append(f"{kind}{8 * a.dtype.itemsize}:{a.item()}")
         else:
             array = host(a)
-            before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in", "out"))
-            memory = _memory(k, array)
-            memory.tofile(before)
+            before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in.npy", "out.npy"))
+            if shapes:
+                memory = array.view({1: "u1", 2: "u2", 4: "u4", 8: "u8"}.get(array.itemsize, array.dtype))
+                with open(before, "wb") as file:
+                    numpy.save(file, numpy.ascontiguousarray(array))
+            else:
+                memory = _memory(k, array)
+                memory.tofile(before)
             texts.append(f"inout:{before}:{after}" if array.flags.writeable else f"in:{before}")
             if array.flags.writeable:
                 back.append((memory, before, after))
@@ -222,18 +242,69 @@ def host(a):
     raise TypeError(f"an argument is an array, a number or a text as --arg takes it, not {type(a).__name__}")
 
 
+# Types of numpy, torch and ml_dtypes, and what a manifest calls such elements.
+ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int16": "i16", "int32": "i32", "int64": "i64",
+            "float8_e4m3fnuz": "e4m3fnuz", "float8_e4m3fn": "e4m3fn", "float8_e5m2fnuz": "e5m2fnuz", "float8_e5m2": "e5m2", "float8_e8m0fnu": "e8m0",
+            "float4_e2m1fn_x2": "e2m1"}
+_BITS = {"f64": 64, "i64": 64, "u64": 64, "f32": 32, "xf32": 32, "i32": 32, "u32": 32, "f16": 16, "bf16": 16, "i16": 16, "u16": 16}
+
+
+def check_elements(name, array, want):
+    """Errors: TypeError for an array of other elements than the buffer's. Bytes are taken for anything, unsigned integers of as many bits too, and signed
+    ones for what numpy has no type for."""
+    is_ = str(getattr(array, "dtype", "bytes")).removeprefix("torch.")
+    if not want or ELEMENTS.get(is_) == want or is_ in ("uint8", "int8", "bytes") or is_.startswith("|V") or is_.startswith("void"):
+        return
+    bits, of_numpy = _BITS.get(want, 8), want in ("f16", "f32", "f64")
+    if is_ == f"uint{bits}" or is_ == f"int{bits}" and not of_numpy:
+        return
+    wanted = next((n for n, e in ELEMENTS.items() if e == want), "")
+    if want[0] in "iu":
+        wanted = f"int{bits} or uint{bits}"
+    elif not of_numpy:
+        wanted += (wanted and ", or ") + f"integers of {bits} bits that hold its codes"
+    raise TypeError(f"buffer {name} is {want}, and its array is {is_}: give {wanted}")
+
+
 def check_shape(name, array, shape):
-    """Errors: ValueError for an array of as many dimensions as the tensor, two or more, and of other extents: a transposed one has as many bytes."""
-    if len(shape) > 1 and len(array.shape) == len(shape) and tuple(array.shape) != tuple(shape):
+    """Errors: ValueError for an array of as many dimensions as the buffer, two or more, and of other extents: a transposed one has as many bytes. Rows that are
+    counted by other dimensions are taken: (5, 128, 64) for (10, 64, 64); dimensions of 1 count for nothing."""
+    given, want = ([n for n in of if n != 1] for of in (array.shape, shape))
+    if given == want or len(want) < 2 or len(given) != len(want):
+        return
+    if given[-1] != want[-1] or math.prod(given) != math.prod(want) or sorted(given) == sorted(want):
         raise ValueError(f"buffer {name}: its shape is {tuple(array.shape)}, and the kernel's is {tuple(shape)} for these sizes"
                          "\n  hint   array.reshape(-1), if its elements lie as the kernel's do")
 
 
-def bytes_of(array):
-    """The bytes of a contiguous numpy array where they lie; of a copy, where they begin at an address that is no multiple of 4, at which no launch reads."""
+def checked(buffers):
+    """The arrays of the host that a launch is given, as numpy's. `buffers`: of each its name, its elements, its shape or none, whether it is written, and
+    what was given. Errors: TypeError and ValueError naming the buffer."""
     import numpy
 
-    flat = array.reshape(-1).view(numpy.uint8)
+    arrays = []
+    for name, element, shape, output, given in buffers:
+        check_elements(name, given, element)
+        a = host(given)
+        if not a.dtype.isnative:
+            raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
+        if output and not a.flags.writeable:
+            raise ValueError(f"buffer {name} is an output, and its array is read-only")
+        if output and any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
+            raise ValueError(f"buffer {name} is an output, and several of its elements are one: strides {a.strides}")
+        check_shape(name, a, shape)
+        for (other, _, _, written, _), b in zip(buffers, arrays):
+            if (output or written) and numpy.shares_memory(a, b):
+                raise ValueError(f"buffers {name} and {other} share memory, and one of them is an output: it lies apart from all others")
+        arrays.append(a)
+    return arrays
+
+
+def bytes_of(array):
+    """The bytes of a numpy array, where they lie if it is contiguous; of a copy, where they begin at an address that is no multiple of 4, at which no launch reads."""
+    import numpy
+
+    flat = numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
     return flat if flat.ctypes.data % 4 == 0 else flat.copy()
 
 
@@ -243,7 +314,9 @@ def _copy_back(back):
 
     for memory, before, after in back:
         if os.path.exists(after):
-            old, new = (numpy.fromfile(file, numpy.uint8) for file in (before, after))
+            with open(before, "rb") as file:
+                of_numpy = file.read(6) == b"\x93NUMPY"
+            old, new = (numpy.load(file).view(memory.dtype) if of_numpy else numpy.fromfile(file, numpy.uint8) for file in (before, after))
             numpy.copyto(memory, new, where=old != new)
 
 
@@ -262,7 +335,7 @@ def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=Fal
     """
     grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        texts, back = _arguments(args, directory)
+        texts, back = _arguments(args, directory, _has_shapes(file))
         words = [word for t in texts for word in ("--arg", t)]
         result = answer(["exec", os.fspath(file), *words],
                         {"kernel": kernel, "grid": grid, "block": block, "check": check, "stress": stress_count(stress) > 0, "stats": stats, "arch": arch,
@@ -337,7 +410,7 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
         kernel, grid, block = (code.launch[name] for name in ("kernel", "grid", "block"))
     grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        texts, _ = _arguments(args, directory)
+        texts, _ = _arguments(args, directory, _has_shapes(file))
         words = [word for t in texts for word in ("--arg", t)]
         return Timing(answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options}))
 

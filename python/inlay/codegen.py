@@ -23,7 +23,7 @@ import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, Timing, answer, bytes_of, check_shape, checks, host, size_number, stress_count
+from ._tools import CommandError, Timing, _arguments, answer, bytes_of, checked, checks, size_number, stress_count
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Origin", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -66,14 +66,6 @@ _wrap()
 del _wrap
 
 
-def _want_type(a, name, element):
-    kinds = {"f32": ("f", 4), "f16": ("f", 2), "f64": ("f", 8), "i32": ("iu", 4), "i64": ("iu", 8), "i16": ("iu", 2), "i8": ("iu", 1), "u8": ("iu", 1)}
-    kind, size = kinds.get(element, ("iuV", 2 if element == "bf16" else 1))
-    if a.dtype.kind not in kind or a.dtype.itemsize != size or not a.dtype.isnative:
-        wanted = {"f": f"float{8 * size}", "iu": f"int{8 * size} or uint{8 * size}"}.get(kind, f"integers of {8 * size} bits that hold its codes")
-        raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}: give {wanted}")
-
-
 def _sets(manifest, buffers):
     """The arrays of each device, in the order of the buffers; of a kernel that several devices run, a list is each device's own."""
     devices, sets = manifest.get("devices", 1), []
@@ -84,15 +76,15 @@ def _sets(manifest, buffers):
             raise TypeError(f"buffer {name}: {len(given)} arrays; " + (f"one for each of {devices} devices" if own else f"it is device {buffer['device']}'s: one array"))
         if devices > 1 and own and buffer["output"] and not many:
             raise TypeError(f"buffer {name} is written by each of {devices} devices: give a list of as many arrays")
-        sets.append((buffer, [host(x) for x in given] if many else [host(given)]))
+        sets.append((buffer, list(given) if many else [given]))
     return devices, sets
 
 
 def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
-    Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
-    flat: an array of as many dimensions with other extents is refused. A size of 0 that leaves nothing to write is no launch.
+    Arrays of numpy or CPU tensors of torch, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
+    flat: an array of as many dimensions with other extents is refused, but where rows are counted by other dimensions. One that is not contiguous is copied, there and back. A size of 0 that leaves nothing to write is no launch.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
     that is no peer's; their ranks are given by themselves.
     `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
@@ -105,34 +97,24 @@ def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
     if len(buffers) != len(self.buffers):
         raise CommandError(f"{self.kernel}: {len(buffers)} buffers were given\n  hint   {', '.join(self.buffers)}, in this order")
     devices, sets = _sets(manifest, buffers)
-    seen = []
-    for buffer, arrays in sets:
-        for a in arrays:
-            _want_type(a, buffer["name"], buffer["type"])
-            if not a.flags.c_contiguous:
-                raise ValueError(f"buffer {buffer['name']} is not contiguous")
-            if buffer["output"] and not a.flags.writeable:
-                raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
-            for other, of_other in seen:
-                if (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
-                    raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
-            seen.append((a, buffer))
     sizes, stress = {name: size_number(name, value) for name, value in sizes.items()}, stress_count(stress)
     if devices > 1:
         if manifest["rank"] in sizes:
             raise TypeError(f"size {manifest['rank']} is each device's own number, and no argument")
         sizes[manifest["rank"]] = 0
-    of_device = [[arrays[r if len(arrays) > 1 else 0] for _, arrays in sets] for r in range(devices)]
-    given = [bytes_of(a) for arrays in of_device for a in arrays]
     try:
         shapes = self._shapes(sizes)
-        for (buffer, arrays), shape in zip(sets, shapes):
-            for a in arrays:
-                check_shape(buffer["name"], a, shape)
+    except (RuntimeError, ValueError) as e:
+        raise CommandError(str(e)) from None
+    flat = iter(checked([(buffer["name"], buffer["type"], shape, buffer["output"], a) for (buffer, given), shape in zip(sets, shapes) for a in given]))
+    sets = [(buffer, [next(flat) for _ in given]) for buffer, given in sets]
+    of_device = [(buffer, arrays[r if len(arrays) > 1 else 0]) for r in range(devices) for buffer, arrays in sets]
+    given = [bytes_of(a) for _, a in of_device]
+    try:
         self._run(given, sizes, checks(check), stress)
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
-    for (buffer, a), taken in zip([(buffer, a) for r in range(devices) for (buffer, _), a in zip(sets, of_device[r])], given):
+    for (buffer, a), taken in zip(of_device, given):
         if buffer["output"] and not numpy.may_share_memory(a, taken):
             a[...] = taken.view(a.dtype).reshape(a.shape)
 
@@ -150,11 +132,8 @@ def _save(self, directory):
 def _time(self, *buffers, **sizes):
     """Clocks of a launch on hardware by the model, an inlay.Timing. Without buffers they hold zeros."""
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        arguments = []
-        for name, b in zip(self.buffers, buffers):
-            file = os.path.join(directory, name + ".in")
-            host(b).tofile(file)
-            arguments += ["--arg", f"{name}=in:{file}"]
+        texts, _ = _arguments(buffers, directory, shapes=True)
+        arguments = [word for name, text in zip(self.buffers, texts) for word in ("--arg", f"{name}={text}")]
         sizes = [word for name, value in sizes.items() for word in ("--size", f"{name}={value}")]
         return Timing(answer(["time", self.save(directory), *arguments, *sizes], {}))
 

@@ -39,8 +39,8 @@ class Artifact:
     def run(self, *buffers: Any, check: Any = ..., stress: Any = ..., **sizes: Any) -> Any:
         """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
-        Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
-        flat: an array of as many dimensions with other extents is refused. A size of 0 that leaves nothing to write is no launch.
+        Arrays of numpy or CPU tensors of torch, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or
+        flat: an array of as many dimensions with other extents is refused, but where rows are counted by other dimensions. One that is not contiguous is copied, there and back. A size of 0 that leaves nothing to write is no launch.
         Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
         that is no peer's; their ranks are given by themselves.
         `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.

@@ -212,6 +212,29 @@ TEST_CASE("exec: a .npy file has the elements that the manifest says") {
   }
 }
 
+TEST_CASE("exec: a .npy file has the shape that the manifest says") {
+  const Folder f;
+  REQUIRE(inlay_command({"build", "transpose", "--dtype", "f32", "-o", f.file("t")}).exit == 0);
+  const auto with = [&](const std::string& shape) {
+    const auto x = f.write("x.npy", npy("<f4", shape, bytes_of(count_to(256))));
+    return inlay_command({"exec", f.file("t") + "/transpose.json", "--size", "b=2", "--size", "m=8", "--size",
+                          "n=16", "--arg", "x=in:" + x});
+  };
+  for (const char* same :
+       {"(2, 8, 16)", "(256,)", "(16, 16)", "(4, 4, 16)", "(1, 16, 16)"}) { // rows may be counted otherwise
+    CAPTURE(same);
+    CHECK(with(same).exit == 0);
+  }
+  for (const char* other : {"(2, 16, 8)", "(8, 2, 16)", "(4, 8, 8)"}) {
+    const auto r = with(other);
+    CAPTURE(other, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err,
+               std::string("its shape is ") + other + ", and that of 'x' is (2, 8, 16) for these sizes"));
+    CHECK(says(r.err, "hint   numpy's reshape(-1)"));
+  }
+}
+
 TEST_CASE("exec: the block is the manifest's, and a part of its grid is said") {
   const Folder f;
   REQUIRE(inlay_command({"build", "vector_add", "-o", f.file("v")}).exit == 0);

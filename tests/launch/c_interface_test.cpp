@@ -53,6 +53,7 @@ std::string bundle_of_add(const Folder& folder) {
   for (int i = 0; i < 2; ++i)
     m.arguments[static_cast<std::size_t>(i)].kind = inlay::launch::Argument::Kind::buffer;
   m.arguments[0].bytes = m.arguments[1].bytes = inlay::launch::Formula("4*count");
+  m.arguments[0].shape = {inlay::launch::Formula("count/64"), inlay::launch::Formula("64")};
   m.arguments[1].output = true;
   m.arguments[2].name = "n";
   m.arguments[2].kind = inlay::launch::Argument::Kind::size;
@@ -90,6 +91,18 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   std::size_t needed = 0;
   REQUIRE(inlay_kernel_buffer_bytes(kernel, 0, sizes, 2, &needed) == INLAY_OK);
   CHECK(needed == 512);
+  std::int64_t extents[] = {-1, -1, -1};
+  std::size_t dimensions = 9;
+  REQUIRE(inlay_kernel_buffer_shape(kernel, 0, sizes, 2, extents, 3, &dimensions) == INLAY_OK);
+  CHECK(dimensions == 2);
+  CHECK((extents[0] == 2 && extents[1] == 64 && extents[2] == -1));
+  extents[1] = -1;
+  REQUIRE(inlay_kernel_buffer_shape(kernel, 0, sizes, 2, extents, 1, &dimensions) == INLAY_OK);
+  CHECK((dimensions == 2 && extents[1] == -1)); // no room
+  REQUIRE(inlay_kernel_buffer_shape(kernel, 1, sizes, 2, nullptr, 0, &dimensions) == INLAY_OK);
+  CHECK(dimensions == 0); // the manifest does not say it
+  CHECK(inlay_kernel_buffer_shape(kernel, 2, sizes, 2, extents, 3, &dimensions) == INLAY_INVALID);
+  CHECK(inlay_kernel_buffer_shape(kernel, 0, sizes, 2, nullptr, 1, &dimensions) == INLAY_INVALID);
   void *a = nullptr, *b = nullptr;
   REQUIRE(inlay_malloc(device, 512, &a) == INLAY_OK);
   REQUIRE(inlay_malloc(device, 512, &b) == INLAY_OK);

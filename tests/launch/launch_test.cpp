@@ -40,7 +40,8 @@ Manifest example() {
                     std::nullopt,
                     "x.bin",
                     16,
-                    {}};
+                    {},
+                    {Formula("m"), Formula("n")}};
   m.arguments[2] = {"n",       Argument::Kind::size, "i32", false, Argument::Before::anything,
                     Formula(), std::nullopt,         "",    0,     {}};
   m.arguments[3] = {"s",       Argument::Kind::value, "f32", false, Argument::Before::anything,
@@ -131,6 +132,15 @@ TEST_CASE("manifests: text and back, every field") {
     misspelled["x" + key] = value;
     CHECK(says(refusal([&] { (void)Manifest::parse(misspelled.dump()); }), "is not known"));
   }
+  // Extents of a buffer are formulas of the sizes, and no two manifests with others are one.
+  auto flat = json;
+  flat["arguments"][1].erase("shape");
+  CHECK(Manifest::parse(flat.dump()).arguments[1].shape.empty());
+  CHECK_FALSE(Manifest::parse(flat.dump()) == m);
+  flat["arguments"][1]["shape"] = {"m", "rows"};
+  CHECK(says(refusal([&] { (void)Manifest::parse(flat.dump()); }), "\"shape\" of x names the size 'rows'"));
+  flat["arguments"][1]["shape"] = 3;
+  CHECK(says(refusal([&] { (void)Manifest::parse(flat.dump()); }), "\"shape\": is no list"));
   auto newer = json;
   newer["format"] = "inlay.launch/2";
   CHECK(says(refusal([&] { (void)Manifest::parse(newer.dump()); }), "inlay.launch/1"));

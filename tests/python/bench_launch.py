@@ -6,19 +6,19 @@ import tempfile
 import time
 
 import inlay
-from inlay._launch import _ELEMENTS
+from inlay._tools import ELEMENTS
 
-dtypes = {short: "torch." + long for long, short in _ELEMENTS.items()}
+dtypes = {short: "torch." + long for long, short in ELEMENTS.items()}
 
 
 class Tensor:
     """What a launch asks a tensor of the device for."""
 
-    __slots__ = ("address", "nbytes", "dtype")
+    __slots__ = ("address", "nbytes", "dtype", "shape")
     is_cuda, device = True, "cuda:0"
 
-    def __init__(self, address, dtype):
-        self.address, self.nbytes, self.dtype = address, 1 << 20, dtype
+    def __init__(self, address, dtype, shape):
+        self.address, self.nbytes, self.dtype, self.shape = address, 1 << 20, dtype, shape
 
     def is_contiguous(self):
         return True
@@ -45,7 +45,8 @@ for name, sizes in (("vector_add", {"n": 4000}), ("gemm", {"m": 256, "n": 256, "
         inlay.build(name, directory)
         kernel = inlay.load(f"{directory}/{name}.json", device="hip")
     addresses = [(i + 1) << 24 for i in range(len(kernel.buffers))]
-    tensors = [Tensor(a, dtypes.get(t)) for a, t in zip(addresses, kernel._types)]
+    kernel.bytes_for(sizes)
+    tensors = [Tensor(a, dtypes.get(t), shape) for a, t, shape in zip(addresses, kernel._types, kernel._shapes)]
     kernel(*tensors, stream=7, **sizes)
     call, handle, pointers, numbers, count = (kernel._lib.inlay_launch, kernel._kernel, kernel._pointers, kernel._numbers, kernel._count)
     print(f"{name:<18}{len(kernel.buffers):>8}{len(sizes):>6}{least(lambda: kernel(*tensors, stream=7, **sizes)):>10.1f}"

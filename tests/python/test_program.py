@@ -17,6 +17,7 @@ import warnings
 import inlay
 import numpy
 from inlay import codegen
+from inlay._tools import check_shape
 from inlay.codegen import Atom, MmaTiling, Program, Swizzle, exp, line_tv, rows_tv
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "python"))
@@ -819,8 +820,10 @@ class Built(unittest.TestCase):
                            (lambda: self.artifact.run(c, a, b, n=1000, check="sums"), "sums")):
             with self.assertRaisesRegex(inlay.CommandError, pattern):
                 f()
-        with self.assertRaisesRegex(ValueError, "a is not contiguous"):
-            self.artifact.run(c, a[::2], b, n=500)
+        apart = numpy.zeros(2 * len(c), numpy.float32)[::2]
+        self.artifact.run(apart[:500], a[::2], b[:500], n=500)  # not contiguous: copied, there and back
+        numpy.testing.assert_array_equal(apart[:500], a[::2] + b[:500])
+        self.assertFalse(apart[500:].any())
         fixed = b.copy()
         fixed.flags.writeable = False
         for f, wrong, pattern in ((lambda: self.artifact.run(c, a.astype(numpy.float64), b, n=1000), TypeError, "buffer a is f32, and its array is float64: give float32"),
@@ -849,6 +852,11 @@ class Built(unittest.TestCase):
         numpy.testing.assert_array_equal(out, given)
         artifact.run(out.reshape(-1), given.reshape(-1)[::-1].copy(), m=5, n=70)  # flat: bytes are what counts
         numpy.testing.assert_array_equal(out.reshape(-1), given.reshape(-1)[::-1])
+        check_shape("x", numpy.zeros((5, 128, 64)), (10, 64, 64))  # rows of 64, counted by other dimensions
+        check_shape("x", numpy.zeros((5, 2, 64)), (10, 64, 1))
+        for shape in ((64, 10, 64), (10, 32, 128), (5, 128, 32)):
+            with self.assertRaisesRegex(ValueError, re.escape(f"its shape is {shape}, and the kernel's is (10, 64, 64)")):
+                check_shape("x", numpy.zeros(shape), (10, 64, 64))
         before = out.copy()
         for a, b, name, shape in ((out.reshape(70, 5), given, "y", "(70, 5)"), (out, numpy.ascontiguousarray(given.T), "x", "(70, 5)"),
                                   (out, numpy.zeros((6, 70), numpy.float32), "x", "(6, 70)")):
@@ -863,8 +871,13 @@ class Built(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             loaded = inlay.load(artifact.save(directory), device="emulator")
             loaded(out[:0], given[:0], m=0, n=70)
-            with self.assertRaisesRegex(ValueError, "buffer y: 1400 bytes; 1 are needed"):
+            for call in (loaded, artifact.run, artifact.time):
+                with self.assertRaisesRegex(ValueError, r"its shape is \(70, 5\), and .* is \(5, 70\)"):
+                    call(out, numpy.ascontiguousarray(given.T), m=5, n=70)
+            with self.assertRaisesRegex(ValueError, r"buffer y: its shape is \(5, 70\), and the kernel's is \(0, 70\)"):
                 loaded(out, given, m=0, n=70)
+            with self.assertRaisesRegex(ValueError, "buffer y: 1400 bytes; 1 are needed"):
+                loaded(out.reshape(-1), given.reshape(-1), m=0, n=70)
 
     def test_how_often_under_stress(self):
         c, a, b = self.arrays()
@@ -912,7 +925,7 @@ class Built(unittest.TestCase):
             inlay.load(manifest, device="emulator")(c, a, b, n=1000)
             fixed = numpy.zeros_like(c)
             fixed.flags.writeable = False
-            with self.assertRaisesRegex(ValueError, "buffer c is written, and its array is read-only"):
+            with self.assertRaisesRegex(ValueError, "buffer c is an output, and its array is read-only"):
                 inlay.load(manifest, device="emulator")(fixed, a, b, n=1000)
             with self.assertRaisesRegex(ValueError, "not of 64 bits"):
                 inlay.load(manifest, device="emulator")(c, a, b, n=2**64 + 1000)

@@ -41,6 +41,9 @@ struct Argument {
   std::string file; ///< of buffers: what it holds before the launch, relative to the manifest; empty: nothing
   std::uint64_t file_offset = 0;   ///< where in the file's buffer the pointer points to
   std::vector<std::uint8_t> value; ///< of values: their bytes; of sizes: empty, an i32 or i64 by `type`
+  /// Of buffers whose elements lie row by row: the extents of their dimensions; else empty. A launch goes by the bytes: who has arrays with
+  /// shapes can tell a transposed one.
+  std::vector<Formula> shape{};
   /// `x` of `x_2`, the buffer of device 2: what each device calls its own.
   [[nodiscard]] std::string of_all() const;
   bool operator==(const Argument&) const = default;

@@ -133,7 +133,7 @@ std::string timeline_html(const TimingReport& r, const isa::Program& program, st
 @media (prefers-color-scheme: dark) { :root { --back: #15181c; --text: #e8e8e8; --line: #3a3f45; } }
 body { font: 13px sans-serif; margin: 12px; color: var(--text); background: var(--back); } canvas { width: 100%; border: 1px solid var(--line); }
 #about { font: 12px monospace; min-height: 3em; white-space: pre; } h1 { font-size: 15px; }
-#legend span { margin-right: 12px; } #legend i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
+#legend span { display: inline-block; margin-right: 12px; } #legend i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
 #tip { position: fixed; background: var(--back); border: 1px solid #888; padding: 4px 6px; font: 12px monospace; white-space: pre;
 pointer-events: none; display: none; } </style></head><body>
 <main><h1 id="title"></h1><div id="legend"></div><p>Wheel zooms at the pointer, dragging moves, double click shows all. In the picture: arrows go from

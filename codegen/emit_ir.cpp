@@ -111,7 +111,11 @@ void Emitter::allocate() {
   int stages = 1;
   for (const auto& [tensor, ring] : rings) stages = std::max(stages, ring);
   std::vector<int> bytes(static_cast<std::size_t>(stages), 0);
-  for (const auto& [tensor, ring] : rings) {
+  // Those with most stages first: a tile lies at one place in all of its blocks, as which of them it is may be known at run time only.
+  std::vector<std::pair<int, int>> by_stages(rings.begin(), rings.end());
+  std::stable_sort(by_stages.begin(), by_stages.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [tensor, ring] : by_stages) {
     const Tensor& t = p_.tensor(tensor);
     const int size = static_cast<int>(t.stage_elements() * bits(t.element) / 8);
     for (int s = 0; s < ring; ++s) {

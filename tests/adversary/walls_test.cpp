@@ -669,6 +669,42 @@ TEST_CASE("walls: folds over several waves of what is the same everywhere") {
           {"ones", "a fold is along an index of its operand", fold(Monoid::sum, 1), {{3}}}});
 }
 
+TEST_CASE("walls: tiles of LDS of several loops, with as many stages as each has") {
+  const auto loops = [](Pipeline first, Pipeline second) -> std::function<Program()> {
+    return [=] {
+      Program k("stages", target(), 128);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 12, .multiple = 4});
+      const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+      const auto of = [&](Monoid f, Sym row) { return k.fold(f, n, [&](Sym i) { return k(x, {row, i}); }); };
+      k.computes(y, [&](const auto& c) { return of(Monoid::max, c[0]) + of(Monoid::sum, c[0]); });
+      const Sym row = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 512, 4, 128);
+      std::vector<Fragment> all;
+      for (const auto& [f, pipeline] : {std::pair(Monoid::max, first), std::pair(Monoid::sum, second)}) {
+        all.push_back(k.full(empty_element(f), without_axis(tv, 1), {1, 1}));
+        k.loop(n, 512, pipeline, [&, f = f](Sym t) {
+          const Fragment part =
+              k.fill(k.load(k.tile(x, {1, 512}, {row, t}), tv, 4), 1, 512 * t, n, empty_element(f));
+          k.update(all.back(), {k.fold(f, part, 1)},
+                   [f](const auto& v) { return f == Monoid::sum ? v[0] + v[1] : max(v[0], v[1]); });
+        });
+      }
+      k.store(k.map(all, sum_of), k.tile(y, {1, 1}, {row, 0}), 1);
+      return k;
+    };
+  };
+  std::vector<Attack> all;
+  for (const int first : {1, 2, 3})
+    for (const int second : {1, 2, 3})
+      for (const int distance : {0, 1})
+        all.push_back({std::to_string(first) + " and " + std::to_string(second) + " stages, distance " +
+                           std::to_string(distance),
+                       "",
+                       loops({distance, first}, {distance, second}),
+                       {{1, 512}, {3, 1540}, {2, 1024}}});
+  attack(all);
+}
+
 TEST_CASE("walls: two loops over the same tiles of LDS") {
   const std::vector<Sizes> sizes = {{64, 64, 64, 64}, {70, 68, 72, 136}, {1, 4, 200, 8}};
   std::vector<Attack> all;

@@ -17,7 +17,7 @@
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
-// formulas (grids over n / 2), devices (what peers hold). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -1171,6 +1171,82 @@ Drawn lanes(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Folds of columns, of which lanes hold several and which go on in other waves: of a tile, in a loop, or behind one; through LDS in two loops
+// one after the other; loads with a cache policy.
+Drawn columns(Random& random) {
+  const int threads = one_of(random, {128, 256}), v = one_of(random, {1, 2, 4}),
+            high = one_of(random, {16, 32, 64}),
+            wide = std::max(16, threads * v / high * one_of(random, {1, 2})),
+            kind = one_of(random, {0, 1, 2});
+  Program k("columns", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = kind == 0 ? high : 1 << 12}),
+            N = k.size("n", {.most = 1 << 12, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {Sym(1), N}), X = k.input("x", Element::f32, {M, N}),
+               Z = k.input("z", Element::f32, {Sym(1), N});
+  const Monoid monoid = kind == 2 || chance(random, 2) ? Monoid::sum : Monoid::max;
+  const bool twice = kind == 1 && chance(random, 2); // the greatest of each column first
+  const Tree inner = Tree::of_all(random, twice ? 2 : 1, 2), outer = Tree::of_all(random, 2, 2);
+  k.computes(Y, [&](const auto& c) {
+    const auto x = [&](Sym i) { return k(X, {i, c[1]}); };
+    const Expr most = twice ? k.fold(Monoid::max, M, x) : k.constant(0);
+    const auto of = [&](Sym i) {
+      return inner.of(twice ? std::vector{x(i), most} : std::vector{x(i)}, nullptr);
+    };
+    return outer.of({k.fold(monoid, M, of), k(Z, {0, c[1]})}, nullptr);
+  });
+  const Sym b = k.workgroups(0, N, wide);
+  const Layout tv = rows_tv(high, wide, v, threads), row = without_axis(tv, 0);
+  const bool lds = chance(random, 2), policy = chance(random, 2);
+  const Tensor stage = lds ? k.lds("stage", Element::f32, {high, wide}) : X;
+  const auto part = [&](Sym t) {
+    const View from = k.tile(X, {high, wide}, {t, b}).cached(policy ? "nt" : "");
+    if (!lds) return k.load(from, tv, v);
+    k.copy(from, stage, tv, v);
+    return k.read(stage, tv, v);
+  };
+  const auto fill = [&](const Fragment& f, Sym t, Monoid m) {
+    return k.fill(f, 0, Sym(high) * t, M, empty_element(m));
+  };
+  const auto join = [](Monoid m) {
+    return
+        [m](const std::vector<Expr>& e) { return m == Monoid::sum ? e[0] + e[1] : codegen::max(e[0], e[1]); };
+  };
+  const auto pipeline = [&] {
+    return Pipeline{static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 3)};
+  };
+  std::vector<Fragment> most;
+  if (twice) {
+    most.push_back(k.full(empty_element(Monoid::max), row, {1, wide}));
+    k.loop(M, high, pipeline(), [&](Sym t) {
+      k.update(most[0], {k.fold(Monoid::max, fill(part(t), t, Monoid::max), 0)}, join(Monoid::max));
+    });
+  }
+  const auto mapped = [&](Sym t) {
+    std::vector<Fragment> all = {part(t)};
+    all.insert(all.end(), most.begin(), most.end());
+    return fill(k.map(all, [&](const auto& e) { return inner.of(e, &random); }), t, monoid);
+  };
+  Fragment folded;
+  if (kind == 0) {
+    folded = k.fold(monoid, mapped(Sym(0)), 0);
+  } else {
+    folded =
+        kind == 1 ? k.full(empty_element(monoid), row, {1, wide}) : k.zeros(Element::f32, tv, {high, wide});
+    k.loop(M, high, pipeline(), [&](Sym t) {
+      const Fragment f = mapped(t);
+      k.update(folded, {kind == 1 ? k.fold(monoid, f, 0) : f}, join(monoid));
+    });
+    if (kind == 2) folded = k.fold(monoid, folded, 0);
+  }
+  k.store(k.map({folded, k.load(k.tile(Z, {1, wide}, {0, b}), row, v)},
+                [&](const auto& e) { return outer.of(e, &random); }),
+          k.tile(Y, {1, wide}, {0, b}), v);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, high, 1, kind == 0 ? 1 : 4), around(random, wide, v, 2)});
+  return {std::move(k), sizes};
+}
+
 // A loop around a loop: rows of one workgroup, tile by tile; a sum over layers, which the outer loop carries; a row of tiles of products.
 Drawn nested(Random& random) {
   const Pipeline outer{.distance = 0, .ring = 1},
@@ -1704,7 +1780,7 @@ const std::map<std::string, Drawn (*)(Random&)>& families() {
       {"elements", elements},     {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
       {"bounded", bounded},       {"shifted", shifted},   {"integers", integers}, {"nested", nested},
       {"persistent", persistent}, {"named", named_rows},  {"windows", windows},   {"pages", pages},
-      {"parts", parts},           {"formulas", formulas}, {"devices", devices}};
+      {"parts", parts},           {"formulas", formulas}, {"devices", devices},   {"columns", columns}};
   return all;
 }
 

@@ -17,11 +17,14 @@ void check_chunk(const std::string& kernel, const Asked& s) {
     refuse(fmt::format("--columns {}", s.columns), "16, 32 or 64, a wave for each 16");
 }
 
-DeltaSizes DeltaSizes::of(Program& k, int group, bool all) {
+DeltaSizes DeltaSizes::of(Program& k, int group, int chunks) {
   DeltaSizes s;
-  s.batch = k.size("batch", {.most = 1 << 12});
-  if (all) s.tokens = k.size("tokens", {.most = 1 << 20}), s.chunks = ceil_div(s.tokens, Sym(delta_chunk));
-  s.heads = k.size("heads", {.most = 1 << 10, .multiple = group});
+  // Several chunks of a launch lie within 2 GiB of one another.
+  const bool near = chunks > 1;
+  s.batch = k.size("batch", {.most = near ? 32 : 1 << 12});
+  if (chunks == 0)
+    s.tokens = k.size("tokens", {.most = 1 << 20}), s.chunks = ceil_div(s.tokens, Sym(delta_chunk));
+  s.heads = k.size("heads", {.most = near ? 128 : 1 << 10, .multiple = group});
   return s;
 }
 
@@ -55,6 +58,8 @@ std::vector<Option<Asked>> chunk_options(const std::vector<std::string>& names) 
       {"key", Read::number(&Asked::key, 1, 1024), "128", "elements of a key: 64 or 128"},
       {"value", Read::number(&Asked::value, 1, 1024), "128", "elements of a value: 64 or 128"},
       {"normalise", Read::yes(&Asked::normalise), "yes", "q and k are divided by their length"},
+      {"chunks", Read::number(&Asked::chunks_of_launch, 1, 8), "4",
+       "chunks of a launch, one after the other"},
       {"columns", Read::number(&Asked::columns, 1, 1024), "auto", "values of a workgroup: 16, 32 or 64",
        "64"}};
   std::vector<Option<Asked>> out;

@@ -3,7 +3,7 @@
 ///
 ///     A(i,j) = b(i) e^(a(i)-a(j)) k(i).k(j) for j < i,   T = (I + A)^-1      gated_delta_inverse
 ///     W = T diag(b e^a) K,   U = T diag(b) V                                  gated_delta_rows
-///     R = U - W S,   S' = e^a(63) S + K^T diag(e^(a(63)-a)) R                 gated_delta_state, a launch for each chunk
+///     R = U - W S,   S' = e^a(63) S + K^T diag(e^(a(63)-a)) R                 gated_delta_state, some chunks a launch
 ///     O = (diag(e^a) Q S + tril(Q K^T e^(a(i)-a(j))) R) / sqrt(D)             gated_delta_out
 ///
 /// gated_delta_gates makes a and b of g and beta, gated_delta_keys queries, keys and keys by columns of q and k. What the stages give one another
@@ -28,7 +28,7 @@ struct GatedDeltaChunk {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t batch = 2, tokens = 150, heads = 4;
-  int group = 2, key = 128, value = 128, columns = 64;
+  int group = 2, key = 128, value = 128, columns = 64, chunks_of_launch = 4;
   bool normalise = true;
   [[nodiscard]] std::int64_t chunks() const { return (tokens + delta_chunk - 1) / delta_chunk; }
 };
@@ -44,10 +44,10 @@ struct GatedDeltaChunk {
 /// Errors: std::invalid_argument for a key, a value, a group or a type that no stage takes.
 void check_chunk(const std::string& kernel, const GatedDeltaChunk& s);
 
-/// Sizes of a stage: of all tokens, or of one chunk.
+/// Sizes of a stage: of all tokens, or of so many chunks.
 struct DeltaSizes {
   Sym batch{}, tokens{}, heads{}, chunks{};
-  [[nodiscard]] static DeltaSizes of(Program& k, int group, bool all = true);
+  [[nodiscard]] static DeltaSizes of(Program& k, int group, int chunks = 0);
 };
 
 /// [.., row, column] of the 64 x 64 numbers of a chunk, stored block by block of 16: (.., (16,4), (16,4)) : (.., (16,1024), (1,256)).

@@ -1,4 +1,4 @@
-// A chunk of tokens goes through the state.
+// Chunks of tokens go through the state, one after the other.
 #include "gated_delta_page.h"
 
 namespace inlay::kernels {
@@ -12,80 +12,103 @@ using codegen::without_axis;
 Program gated_delta_state_program(const Asked& s) {
   check_chunk("gated_delta_state", s);
   const Target& target = Target::named(s.arch);
-  const int D = s.key, E = s.value, wide = s.columns;
+  const int D = s.key, E = s.value, wide = s.columns, chunks = s.chunks_of_launch;
   const auto tiling = [&](int n, int depth) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), wide / 16, 1, wide, n,
-                         depth, 8);
+                         depth, 8)
+        .with_columns(8);
   };
-  // A lane's 8 adjacent tokens of the first result are its 8 k of the second product.
-  const MmaTiling held = tiling(delta_chunk, D).with_columns(8), put = tiling(D, delta_chunk);
+  // A lane's 8 adjacent tokens, or elements of a key, of one result are its 8 k of the next product.
+  const MmaTiling held = tiling(delta_chunk, D), put = tiling(D, delta_chunk);
   Program k("gated_delta_state", target, held.threads());
-  const DeltaSizes z = DeltaSizes::of(k, s.group, false);
-  const Sym B = z.batch, H = z.heads, group(s.group), chunk(delta_chunk);
-  const Tensor after = k.output("after", Element::f32, {B, H, E, D}),
-               R = k.output("r", s.type, {B, H, E, chunk}), S = k.input("before", Element::f32, {B, H, E, D}),
-               W = k.input("w", s.type, {B, H, chunk, D}), U = k.input("u", s.type, {B, H, E, chunk}),
-               K = k.input("key_columns", s.type, {B, floor_div(H, group), D, chunk}),
-               gates = k.input("gates", Element::f32, {B, H, chunk});
-  const auto rest = [&](Sym b, Sym h, Sym e, Sym i) {
-    return k(U, {b, h, e, i}) - k.sum(D, [&](Sym d) { return k(S, {b, h, e, d}) * k(W, {b, h, i, d}); });
-  };
-  k.computes(R, [&](const auto& c) { return rest(c[0], c[1], c[2], c[3]); });
-  k.computes(after, [&](const auto& c) {
-    const auto gate = [&](Sym i) { return k(gates, {c[0], c[1], i}); };
-    const Sym last(delta_chunk - 1);
-    return k(S, {c[0], c[1], c[2], c[3]}) * exp(gate(last)) + k.sum(delta_chunk, [&](Sym j) {
-      return rest(c[0], c[1], c[2], j) * exp(gate(last) - gate(j)) *
-             k(K, {c[0], floor_div(c[1], group), c[3], j});
+  const DeltaSizes z = DeltaSizes::of(k, s.group, chunks);
+  const Sym B = z.batch, H = z.heads, group(s.group), chunk(delta_chunk), N(chunks);
+  const Tensor after = k.output("after", Element::f32, {N, B, H, E, D}),
+               R = k.output("r", s.type, {N, B, H, E, chunk}),
+               S = k.input("before", Element::f32, {B, H, E, D}),
+               W = k.input("w", s.type, {N, B, H, chunk, D}), U = k.input("u", s.type, {N, B, H, E, chunk}),
+               K = k.input("key_columns", s.type, {N, B, floor_div(H, group), D, chunk}),
+               gates = k.input("gates", Element::f32, {N, B, H, chunk});
+  const Sym last_token(delta_chunk - 1);
+  // Of chunk n: what its tokens add beside what the state holds, and the state after it.
+  std::function<Expr(int, Sym, Sym, Sym, Sym)> state;
+  const auto rest = [&](int n, Sym b, Sym h, Sym e, Sym i) {
+    return k(U, {n, b, h, e, i}) - k.sum(D, [&](Sym d) {
+      return state(n - 1, b, h, e, d) * k(W, {n, b, h, i, d});
     });
+  };
+  state = [&](int n, Sym b, Sym h, Sym e, Sym d) -> Expr {
+    if (n < 0) return k(S, {b, h, e, d});
+    const auto gate = [&](Sym i) { return k(gates, {n, b, h, i}); };
+    return state(n - 1, b, h, e, d) * exp(gate(last_token)) + k.sum(delta_chunk, [&](Sym j) {
+      return rest(n, b, h, e, j) * exp(gate(last_token) - gate(j)) * k(K, {n, b, floor_div(h, group), d, j});
+    });
+  };
+  const auto each = [&](Sym number, const std::function<Expr(int)>& of) { // that of chunk `number`
+    Expr sum = of(0);
+    if (chunks > 1) sum = inside(number, Sym(1), sum, 0);
+    for (int n = 1; n < chunks; ++n)
+      sum = sum + inside(number, Sym(n + 1), inside(Sym(n - 1), number, of(n), 0), 0);
+    return sum;
+  };
+  k.computes(
+      R, [&](const auto& c) { return each(c[0], [&](int n) { return rest(n, c[1], c[2], c[3], c[4]); }); });
+  k.computes(after, [&](const auto& c) {
+    return each(c[0], [&](int n) { return state(n, c[1], c[2], c[3], c[4]); });
   });
 
   const Sym part = k.workgroups(0, Sym(E), wide), h = k.workgroups(1, H, 1), b = k.workgroups(2, B, 1);
-  const auto tile = [&](const Tensor& of, int columns) {
-    return k.tile(of, {1, 1, wide, columns}, {b, h, part, 0}).keep({2, 3});
-  };
-  const auto rows = [&](const Tensor& of, Sym head, int n, int columns) {
-    return k.tile(of, {1, 1, n, columns}, {b, head, 0, 0}).keep({2, 3});
-  };
   const Layout across = without_axis(held.c(), 0);
-  const Fragment gate = k.load(k.tile(gates, {1, 1, delta_chunk}, {b, h, 0}).keep({1, 2}), across, 4),
-                 last = k.load(k.tile(gates, {1, 1, 1}, {b, h, delta_chunk - 1}).keep({1, 2}),
-                               without_axis(across, 1), 1),
-                 state = k.map(
-                     {k.load(tile(S, D), held.a(), 4)}, [](const Exprs&v) { return v[0]; }, s.type),
-                 product = k.zeros(Element::f32, held.c(), {wide, delta_chunk});
-  k.mma(product, state, k.load(rows(W, h, delta_chunk, D), held.b(), 8), held);
-  const Fragment r =
-      k.map({k.load(tile(U, delta_chunk), held.c(), 8), product}, [](const Exprs& v) { return v[0] - v[1]; });
-  k.store(r, tile(R, delta_chunk), 8);
-  const Fragment kept = k.map({r, last, gate}, [](const Exprs&v) { return v[0] * exp(v[1] - v[2]); }),
-                 more = k.zeros(Element::f32, put.c(), {wide, D});
-  k.mma(more, k.relayout(kept, put.a(), s.type),
-        k.load(rows(K, floor_div(h, group), D, delta_chunk), put.b(), 8), put);
-  k.store(k.map({k.load(tile(S, D), put.c(), 4), more, last},
-                [](const Exprs& v) { return v[0] * exp(v[2]) + v[1]; }),
-          tile(after, D), 4);
+  Fragment now = k.load(k.tile(S, {1, 1, wide, D}, {b, h, part, 0}).keep({2, 3}), put.c(), 4);
+  for (int n = 0; n < chunks; ++n) {
+    const auto tile = [&](const Tensor& of, int columns) {
+      return k.tile(of, {1, 1, 1, wide, columns}, {n, b, h, part, 0}).keep({3, 4});
+    };
+    const auto rows = [&](const Tensor& of, Sym head, int count, int columns) {
+      return k.tile(of, {1, 1, 1, count, columns}, {n, b, head, 0, 0}).keep({3, 4});
+    };
+    const Fragment gate = k.load(k.tile(gates, {1, 1, 1, delta_chunk}, {n, b, h, 0}).keep({2, 3}), across, 4),
+                   last = k.load(k.tile(gates, {1, 1, 1, 1}, {n, b, h, last_token}).keep({2, 3}),
+                                 without_axis(across, 1), 1),
+                   product = k.zeros(Element::f32, held.c(), {wide, delta_chunk});
+    k.mma(product, k.relayout(now, held.a(), s.type), k.load(rows(W, h, delta_chunk, D), held.b(), 8), held);
+    const Fragment r = k.map({k.load(tile(U, delta_chunk), held.c(), 8), product},
+                             [](const Exprs& v) { return v[0] - v[1]; });
+    k.store(r, tile(R, delta_chunk), 8);
+    const Fragment kept = k.map({r, last, gate}, [](const Exprs&v) { return v[0] * exp(v[1] - v[2]); }),
+                   more = k.zeros(Element::f32, put.c(), {wide, D});
+    k.mma(more, k.relayout(kept, put.a(), s.type),
+          k.load(rows(K, floor_div(h, group), D, delta_chunk), put.b(), 8), put);
+    now = k.map({now, more, last}, [](const Exprs& v) { return v[0] * exp(v[2]) + v[1]; });
+    k.store(now, tile(after, D), 4);
+  }
   return k;
 }
 // [gated_delta_state end]
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& left) {
   const std::int64_t C = delta_chunk, D = s.key, E = s.value;
   const double u = codegen::unit_roundoff(s.type), tiny = codegen::smallest_positive(s.type);
   Judged after{
       "after", {}, {}, "8 2^-24 |e^a s| + sum |k| (u + e) |r| + (64 + 8) 2^-24 sum |k r|, e: error of r"},
       rest{"r", {}, {}, "(u + 2 (D + 8) 2^-24) sum |s w| + 2^-23 |u| + u |r|"};
-  for (std::int64_t row = 0; row < s.batch * s.heads; ++row) {
+  // Each chunk from the states that the launch left after the one before.
+  const std::vector<double> states = left("after");
+  const std::int64_t all = s.batch * s.heads;
+  for (std::int64_t row = 0; row < s.chunks_of_launch * all; ++row) {
     const auto at = [&](const char* of, std::int64_t n) { return w.values(of)[static_cast<std::size_t>(n)]; };
+    const auto before = [&](std::int64_t n) {
+      return row < all ? at("before", n) : states[static_cast<std::size_t>(n - all * E * D)];
+    };
     const double last = at("gates", row * C + C - 1);
     for (std::int64_t e = 0; e < E; ++e) {
       std::vector<double> r, of_r;
       for (std::int64_t i = 0; i < C; ++i) {
         double sum = 0, size = 0, small = 0;
         for (std::int64_t d = 0; d < D; ++d) {
-          const double x = at("before", (row * E + e) * D + d), y = at("w", (row * C + i) * D + d);
+          const double x = before((row * E + e) * D + d), y = at("w", (row * C + i) * D + d);
           sum += x * y, size += std::abs(x * y), small += tiny * std::abs(y);
         }
         const double of_u = at("u", (row * E + e) * C + i);
@@ -95,7 +118,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
         rest.value.push_back(r.back()), rest.bound.push_back(of_r.back() + 1.01 * rounding(s.type, r.back()));
       }
       for (std::int64_t d = 0; d < D; ++d) {
-        const double kept = std::exp(last) * at("before", (row * E + e) * D + d);
+        const double kept = std::exp(last) * before((row * E + e) * D + d);
         double sum = kept, bound = (8 + 2 * std::abs(last)) * u32 * std::abs(kept);
         for (std::int64_t j = 0; j < C; ++j) {
           const auto n = static_cast<std::size_t>(j);
@@ -118,19 +141,20 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> gated_delta_state_kernel() {
-  Page<Asked> page = chunk_page("gated_delta_state",
-                                "R = U - S W^T and S' = e^gates[63] S + R diag(e^(gates[63] - gates)) K: 64 "
-                                "tokens go through the states, "
-                                "the stage of the gated delta rule in chunks that is launched once for each",
-                                {"dtype", "batch", "heads", "group", "key", "value", "columns"},
-                                gated_delta_state_program, [](const Asked& s) {
-                                  return fmt::format("states [{},{},{},{}] after 64 tokens, {}", s.batch,
-                                                     s.heads, s.value, s.key, to_string(s.type));
-                                });
+  Page<Asked> page =
+      chunk_page("gated_delta_state",
+                 "R = U - S W^T, then S = e^gates[63] S + R diag(e^(gates[63] - gates)) K, for one chunk of "
+                 "64 tokens after the other: the stage of "
+                 "the gated delta rule in chunks that passes the states on",
+                 {"dtype", "batch", "heads", "group", "key", "value", "chunks", "columns"},
+                 gated_delta_state_program, [](const Asked& s) {
+                   return fmt::format("states [{},{},{},{}] after each of {} x 64 tokens, {}", s.batch,
+                                      s.heads, s.value, s.key, s.chunks_of_launch, to_string(s.type));
+                 });
   page.data = [](const Asked& s, Workload& w, std::uint64_t seed) {
     random_inputs(w, seed);
     w.random("w", seed + 21, 0.2), w.random("key_columns", seed + 22, 0.2);
-    w.set("gates", falling_gates(s.batch * s.heads, seed));
+    w.set("gates", falling_gates(s.chunks_of_launch * s.batch * s.heads, seed));
   };
   page.reference = reference;
   page.bound = [](const Asked& s) {

@@ -2,6 +2,7 @@
 from ._kernels import _arrays, _as_float32, _compute, _element, _is_tensor, _taken, _zeros
 
 _CHUNK = 64
+_CHUNKS = 4  # of a launch that passes the state on
 
 
 def gated_delta(q, k, v, g, beta, initial_state=None, *, normalise=True, device="auto", arch=None):
@@ -50,23 +51,26 @@ def gated_delta(q, k, v, g, beta, initial_state=None, *, normalise=True, device=
                   {"w": ((*rows, keys), element), "u": ((count, batch, heads, values, _CHUNK), element)}, {**all_tokens, "group": group, "key": keys, "value": values})
     of_state = (batch, heads, values, keys)
     state = _zeros(of_state, "f32", v) if initial_state is None else _as_float32(initial_state).swapaxes(2, 3)
-    states, rests = [], []
-    for n in range(count):  # each chunk from the state that the one before left
-        states.append(state)
-        state, rest = launch("state", {"before": state, "w": w[n], "u": u[n], "key_columns": columns[n], "gates": gates[n]},
-                             {"after": (of_state, "f32"), "r": ((batch, heads, values, _CHUNK), element)},
-                             {"batch": batch, "heads": heads, "group": group, "key": keys, "value": values})
-        rests.append(rest)
-    o, = launch("out", {"queries": queries, "keys": keys_of, "states": _stack(states), "r": _stack(rests), "gates": gates}, {"o": ((batch, tokens, heads, values), element)},
+    states, rests, n = [state.reshape(1, *of_state)], [], 0
+    while n < count:  # chunks from the state that those before left
+        several = _CHUNKS if count - n >= _CHUNKS and batch <= 32 and heads <= 128 else 1
+        part = slice(n, n + several)
+        after, rest = launch("state", {"before": states[-1][-1], "w": w[part], "u": u[part], "key_columns": columns[part], "gates": gates[part]},
+                             {"after": ((several, *of_state), "f32"), "r": ((several, batch, heads, values, _CHUNK), element)},
+                             {"batch": batch, "heads": heads, "group": group, "key": keys, "value": values, "chunks": several})
+        states.append(after), rests.append(rest)
+        n += several
+    states = _joined(states)
+    o, = launch("out", {"queries": queries, "keys": keys_of, "states": states[:-1], "r": _joined(rests), "gates": gates}, {"o": ((batch, tokens, heads, values), element)},
                 {**all_tokens, "group": group, "key": keys, "value": values})
-    return o, state.swapaxes(2, 3)
+    return o, states[-1].swapaxes(2, 3)
 
 
-def _stack(arrays):
+def _joined(arrays):
     if _is_tensor(arrays[0]):
         import torch
 
-        return torch.stack([a.contiguous() for a in arrays])
+        return torch.cat([a.contiguous() for a in arrays])
     import numpy
 
-    return numpy.stack(arrays)
+    return numpy.concatenate(arrays)

@@ -175,9 +175,12 @@ const std::vector<Row> table = {
     {"gated_delta_rows", "--arch gfx950 --key 64", {"--batch 1 --tokens 127 --heads 2"}},
     {"gated_delta_state", "", {"--batch 1 --heads 2", "--batch 3 --heads 4"}},
     {"gated_delta_state",
-     "--key 64 --value 64 --group 1 --columns 16 --dtype f16",
+     "--key 64 --value 64 --group 1 --columns 16 --chunks 1 --dtype f16",
      {"--batch 1 --heads 1", "--batch 2 --heads 3"}},
-    {"gated_delta_state", "--arch gfx950 --value 64 --columns 32 --group 4", {"--batch 2 --heads 8"}},
+    {"gated_delta_state",
+     "--arch gfx950 --value 64 --columns 32 --group 4 --chunks 3",
+     {"--batch 2 --heads 8"}},
+    {"gated_delta_state", "--key 64 --columns 16 --chunks 8", {"--batch 1 --heads 2"}},
     {"gated_delta_out", "", {"--batch 1 --tokens 1 --heads 2", "--batch 2 --tokens 70 --heads 4"}},
     {"gated_delta_out",
      "--key 64 --value 64 --group 1 --dtype f16",
@@ -617,6 +620,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gated_delta_rows", "--value", "32"}), Contains("--value 32") && Contains("64 or 128"));
   CHECK_THAT(said({"gated_delta_state", "--columns", "48"}), Contains("--columns 48"));
   CHECK_THAT(said({"gated_delta_state", "--tokens", "64"}), Contains("unknown option '--tokens'"));
+  CHECK_THAT(said({"gated_delta_state", "--chunks", "9"}), Contains("--chunks '9'"));
+  CHECK_THAT(said({"gated_delta_state", "--heads", "256", "--columns", "64"}), Contains("heads"));
   CHECK_THAT(said({"gated_delta_out", "--key", "256"}), Contains("--key 256"));
   CHECK_THAT(said({"causal_conv1d_update", "--d", "12"}), Contains("8"));
   CHECK_THAT(said({"grouped_gemm", "--dtype", "f32"}), Contains("--dtype f32"));

@@ -189,7 +189,9 @@ def rows():
     add("gated_delta_keys", "", "--tokens 70 --heads 3", "--batch 1 --tokens 8192 --heads 16", lambda s: 5 * of_keys * s, types=both)
     add("gated_delta_inverse", "", "--tokens 70", prefill, lambda s: of_keys * s + tokens * heads * (8 + 64 * s), types=both)
     add("gated_delta_rows", "", "--tokens 70", prefill, lambda s: (of_keys + 3 * of_values + tokens * heads * 64) * s + tokens * heads * 8, types=both)
-    add("gated_delta_state", "", "", "--batch 8 --heads 32", lambda s: 8 * (heads * 128 * 128 * 8 + 64 * (16 + 3 * heads) * 128 * s), types=both)
+    for chunks in (4, 1):
+        add("gated_delta_state", f"--chunks {chunks}", "", "--batch 8 --heads 32",
+            lambda s, n=chunks: 8 * (heads * 128 * 128 * 4 * (n + 1) + 64 * n * (16 + 3 * heads) * 128 * s), types=both if chunks == 4 else ("bf16",))
     add("gated_delta_out", "", "--tokens 70", prefill, lambda s: (2 * of_keys + 2 * of_values) * s + 128 * heads * 128 * 128 * 4, types=both)
     for kernel in ("inverse", "rows", "state", "out"):
         add(f"gated_delta_{kernel}", "--key 64 --group 1" + (" --value 64" if kernel != "inverse" else ""), "" if kernel == "state" else "--tokens 70", archs=("gfx942",))

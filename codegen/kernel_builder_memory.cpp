@@ -45,6 +45,28 @@ void KernelBuilder::buffer_add(Value value, Value buffer, Value byte_offset, Buf
   const bool floating = pair || value.type == Type::f32();
   if (!floating && value.type != Type::i32())
     throw CodegenError("buffer_add: one f32 or i32 a lane, or a pair of f16 or bf16");
+  if (value.type.element == Element::bf16 && !s.target.buffer_adds_bf16) {
+    Value at = s.make(s.with_immediate(byte_offset, extra.immediate), Type::i32());
+    if (extra.scalar.id >= 0) at = add(at, extra.scalar);
+    const Value words = descriptor_words(buffer);
+    const auto word = [&](unsigned n) { return s.ir.CreateExtractElement(s.get(words), n); };
+    llvm::Value* high = s.ir.CreateAnd(word(1), s.ir.getInt32(0xffff)); // the rest is the stride, 0
+    if_then(compare(Compare::ult, at, s.make(word(2), Type::i32())), [&] {
+      llvm::Type* i64 = s.ir.getInt64Ty();
+      llvm::Value* base =
+          s.ir.CreateOr(s.ir.CreateZExt(word(0), i64), s.ir.CreateShl(s.ir.CreateZExt(high, i64), 32));
+      llvm::Value* place =
+          s.ir.CreateGEP(s.ir.getInt8Ty(), s.ir.CreateIntToPtr(base, s.ir.getPtrTy(global_space)),
+                         s.ir.CreateZExt(s.get(at), i64));
+      llvm::AtomicRMWInst* sum =
+          s.ir.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, place, s.get(value), llvm::MaybeAlign(4),
+                               llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent"));
+      // Of ordinary memory of this device; or LLVM compares and swaps in a loop.
+      for (const char* none : {"amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"})
+        sum->setMetadata(none, llvm::MDNode::get(*s.context, {}));
+    });
+    return;
+  }
   s.ir.CreateIntrinsic(floating ? intrinsic::amdgcn_raw_ptr_buffer_atomic_fadd
                                 : intrinsic::amdgcn_raw_ptr_buffer_atomic_add,
                        {s.type(value.type)},

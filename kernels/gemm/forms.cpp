@@ -250,8 +250,12 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
   const auto fixup = fixed.find("split-k-fixup");
   const bool added = fixup != fixed.end() && fixup->second != "yes" && fixup->second != "true" &&
                      fixup->second != "on" && fixup->second != "1";
-  const bool can_be_added =
-      codegen::bits(s.out) == 32 && !s.weighted() && !s.amax; // what codegen adds to memory
+  // What codegen adds to memory, and what each part may have done to it alone. Sums of 16 bits are rounded at every part.
+  const bool of_16 = codegen::bits(s.out) == 16;
+  const bool can_be_added = (of_16 ? n % 2 == 0 : codegen::bits(s.out) == 32) && !s.amax && !s.bias &&
+                            !s.row_bias && !s.adds_c() && !s.residual &&
+                            s.activation == GemmSpec::Activation::none;
+  const std::int64_t most_added = of_16 ? 8 : 32; // parts
   // Rows of C that are loaded want whole vectors, too.
   const std::string by_vectors =
       (codegen::bits(s.out) == 16 || s.adds_c() || s.residual) && n % 8 == 0 ? "8" : "1";
@@ -297,7 +301,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           const int together = std::clamp(64 / std::max(1, of_lane), 1, 8);
           // As long as one another: the workgroup that adds the parts up is the last to end, and the model takes the last in number for it.
           for (const std::int64_t parts : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32}) {
-            if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
+            if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes" ||
+                (added && parts > most_added))
+              break;
             const std::int64_t each = (trips + parts - 1) / parts;
             if (each * parts - trips > 1) continue;
             one["split"] = std::to_string(each * of_k);

@@ -80,9 +80,9 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const 
   const std::string of_k = std::to_string(1024 / codegen::bits(asked.in));
   std::vector<Flags> out;
   for (Flags& one : forms) {
-    if (one["split"] != "0" && !fixed.contains("split-k-fixup") && asked.in != Element::i8)
-      one["split-k-fixup"] = "yes";
-    if (one["split"] != "0" && one["split-k-fixup"] != "yes" && asked.in != Element::i8) continue;
+    const bool exact = codegen::is_integer(asked.out); // in any order
+    if (one["split"] != "0" && !fixed.contains("split-k-fixup") && !exact) one["split-k-fixup"] = "yes";
+    if (one["split"] != "0" && one["split-k-fixup"] != "yes" && !exact) continue;
     if (asked.same == Same::batch && ((!fixed.contains("tile") && !one["tile"].ends_with("x" + of_k)) ||
                                       (!fixed.contains("split") && one["split"] != "0")))
       continue;
@@ -225,7 +225,8 @@ Face<Asked> face(bool pre) {
         "with split: parts are stored, and summed by the last workgroup of a tile",
         "no",
         "the same bits in every run; no: parts are added to C by atomics, so C is 0 before the launch\n"
-        "auto takes forms of the second kind only where no is given, of an f32 or i32 C",
+        "auto takes forms of the second kind only where no is given; a C of 16 bits is rounded at each part: "
+        "at most 8",
         {"parts", {{"stored", "yes"}, {"added", "no"}}}},
        {"split-k-at-once", Read::number(&Asked::at_once, 1, 8), "auto",
         "with split-k-fixup: parts that are loaded and summed together", "1",

@@ -260,6 +260,9 @@ const std::vector<Row> table = {
      {"--sequences 8 --queries 70 --keys 128 --pages 200"}},
     {"varlen_attention", "--head-dim 192 --value-dim 128", {"--sequences 8 --queries 70 --keys 128"}},
     {"varlen_attention", "--head-dim 64", {"--sequences 3 --queries 70 --keys 128 --blocks 9 --rows 200"}},
+    {"gemm", // pairs of bf16, by pointers
+     "--arch gfx942 --dtype bf16 --tile 64x64x64 --split 128 --split-k-fixup no",
+     {"--m 1 --n 2 --k 8", "--m 70 --n 82 --k 520"}},
     {"attention_blocks",
      "",
      {"--sequences 1 --blocks 1 --pages 1", "--sequences 7 --blocks 3 --pages 65",

@@ -116,9 +116,13 @@ Choosable choosable() {
                 if (name == "k") sizes[name] = k;
               }
               list(*kernel, what, sizes);
-              // Parts of K that are added by atomics, for who asks for that.
-              if (adds && n == "1280" && k == "8192" && (type == "bf16" || type == "f16")) {
-                what["out"] = "f32", what["split-k-fixup"] = "no";
+              // Parts of K that are added by atomics, for who asks for that: to f32, to 16 bits, to those of i8 with scales.
+              if (adds && n == "1280" && k == "8192" && (type == "bf16" || type == "f16" || type == "i8")) {
+                what["split-k-fixup"] = "no";
+                if (type == "i8") what["scales"] = "yes", what["out"] = "bf16";
+                list(*kernel, what, sizes);
+                if (type == "i8") continue;
+                what["out"] = "f32";
                 list(*kernel, what, sizes);
               }
             }

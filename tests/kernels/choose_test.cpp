@@ -316,13 +316,73 @@ TEST_CASE(
   }();
   INFO(check.message);
   CHECK(check.ok);
-  for (const auto& [name, value] :
-       {std::pair{"out", "bf16"}, {"bias", "yes"}, {"deterministic", "yes"}, {"amax", "yes"}}) {
+  for (const auto& [name, value] : {std::pair{"bias", "yes"},
+                                    {"row-bias", "yes"},
+                                    {"residual", "yes"},
+                                    {"activation", "relu"},
+                                    {"beta", "yes"},
+                                    {"deterministic", "yes"},
+                                    {"amax", "yes"}}) {
     Flags no = asked;
     no[name] = value;
     INFO(name);
     CHECK(with_parts(no).empty());
     CHECK(!gemm->forms(no).empty());
+  }
+}
+
+TEST_CASE("choose: parts are added to a C of 16 bits two at a time, at most eight of them, and the bound "
+          "counts how often it is rounded") {
+  struct Row {
+    const char *kernel, *arch, *type;
+    Flags more;
+  };
+  for (const auto& [name, arch, type, more] :
+       {Row{"preshuffle_gemm", "gfx942", "i8", {{"scales", "yes"}, {"out", "bf16"}}},
+        Row{"gemm", "gfx950", "bf16", {}}, Row{"gemm", "gfx942", "f16", {{"alpha", "yes"}}}}) {
+    INFO(name << " " << arch << " " << type);
+    const auto kernel = find_kernel(name);
+    Flags asked = {{"arch", arch}, {"dtype", type}, {"m", "32"}, {"n", "128"}, {"k", "5120"}};
+    asked.insert(more.begin(), more.end());
+    const auto of_parts = [&](const Flags& flags) {
+      std::map<std::string, std::int64_t> most; // by what joins them
+      for (const Form& form : kernel->forms(flags))
+        if (const std::int64_t each = std::stoll(form.options.at("split")); each > 0) {
+          std::int64_t& parts = most[form.options.at("split-k-fixup")];
+          parts = std::max(parts, (5120 + each - 1) / each);
+        }
+      return most;
+    };
+    CHECK(of_parts(asked).count("no") == 0);
+    Flags added = asked;
+    added["split-k-fixup"] = "no";
+    CHECK(of_parts(added) == std::map<std::string, std::int64_t>{{"no", 8}});
+    for (const char* what : {"yes", "batch"}) {
+      Flags same = added;
+      same["deterministic"] = what;
+      INFO(what);
+      CHECK(of_parts(same).empty());
+    }
+    Flags odd = added;
+    odd["n"] = name == std::string("gemm") ? "127" : "48";
+    CHECK(of_parts(odd).count("no") == (name == std::string("gemm") ? 0U : 1U));
+    // As many roundings in the bound as there are parts, and the same C of zeros gives it.
+    const Choice choice = choose(*kernel, added, uncached());
+    REQUIRE(choice.options.at("split") != "0");
+    const Flags all = with(added, choice);
+    const Problem problem = kernel->problem(all, 1);
+    const Artifact built = kernel->build(all, {});
+    const auto device = open_device("emulator", built.arch, {});
+    const Check check = problem.check(run(*device, built, problem));
+    INFO(check.message);
+    CHECK(check.ok);
+    CHECK_THAT(check.bound, Contains("2 parts u"));
+    Flags refused = all;
+    refused["deterministic"] = "yes";
+    CHECK_THROWS_WITH(
+        kernel->build(refused, {}),
+        Contains("deterministic is refuted") &&
+            Contains(std::string("added by atomics of ") + (type == std::string("f16") ? "f16" : "bf16")));
   }
 }
 

@@ -153,8 +153,8 @@ def judge(case):
     one["ours"], one["form"] = chosen(name, arch, flags, m, n, k)
     if one["ours"] is not None and one["ours"] <= 1.03 * there:
         return one
-    if split > 1 and "f32" in flags: # what theirs is: parts that are added to a C of zeros
-        one["added"], one["added_form"] = chosen(name, arch, flags, m, n, k, "--split-k-fixup", "no")
+    if split > 1 and ("f32" in flags or "i8" in flags): # what theirs is: parts that are added to a C of zeros; of i8 without its bias, which is added once
+        one["added"], one["added_form"] = chosen(name, arch, flags, m, n, k, "--split-k-fixup", "no", *(["--bias", "no"] if "i8" in flags else []))
     of_k = {"bf16": 64, "fp4": 256, "i8": 128}[flags[1]]
     same, form = chosen(name, arch, flags, m, n, k, "--tile", f"{tile_m}x{tile_n}x{of_k}")
     if same is None:

@@ -207,7 +207,8 @@ public:
   [[nodiscard]] Value buffer(Value pointer, Value bytes); ///< a raw descriptor; bytes i32, unsigned
   [[nodiscard]] Value buffer_load(Value buffer, Value byte_offset, Type type, BufferOffset extra = {});
   void buffer_store(Value value, Value buffer, Value byte_offset, BufferOffset extra = {});
-  /// Adds to what is there, one f32 or i32 a lane or a pair of f16 or bf16, by an atomic that returns nothing.
+  /// Adds to what is there, one f32 or i32 a lane or a pair of f16 or bf16, by an atomic that returns nothing. Where the target adds pairs
+  /// of bf16 by pointers alone, lanes beyond the descriptor's bytes are left out by a branch.
   void buffer_add(Value value, Value buffer, Value byte_offset, BufferOffset extra = {});
   /// `bytes` a lane from memory straight to LDS at `block + lds_offset + lane * bytes`; `lds_offset` uniform.
   /// Errors: CodegenError when the target has no transfer of that width.

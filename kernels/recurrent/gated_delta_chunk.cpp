@@ -95,14 +95,12 @@ Page<Asked> chunk_page(const std::string& name, const std::string& summary,
     return has("tokens") ? std::vector{s.batch, s.tokens, s.heads} : std::vector{s.batch, s.heads};
   };
   page.text = text;
-  page.candidates = [=](const Asked&, const Flags& fixed) {
-    std::vector<Flags> all;
-    if (has("columns"))
+  if (has("columns"))
+    page.candidates = [](const Asked&, const Flags& fixed) {
+      std::vector<Flags> all;
       for (const char* columns : {"16", "32", "64"}) add_candidate(all, {{"columns", columns}}, fixed);
-    else
-      all = only_candidate({}, fixed);
-    return all;
-  };
+      return all;
+    };
   return page;
 }
 

@@ -568,7 +568,7 @@ public:
         why_ = "that " + to_string(*at) + " bytes and " + to_string(u.step) + " are inside of 2^31";
         return std::nullopt;
       }
-      return run_.names.endless(u.tensor, u.address + *at, formulas_.asked(formulas_.canonical(inside)));
+      return run_.names.endless(u.tensor, u.address + *at, formulas_.left_open(inside));
     }
     return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step,
                          run_.names.without_sure(formulas_, formulas_.canonical(inside)));
@@ -647,7 +647,7 @@ public:
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
       return std::nullopt;
     }
-    return run_.names.endless(p->first, *at, formulas_.asked(formulas_.canonical(inside)));
+    return run_.names.endless(p->first, *at, formulas_.left_open(inside));
   }
 
 private:

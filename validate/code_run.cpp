@@ -348,7 +348,7 @@ const std::vector<ElementAccess>& CodeRun::by_place(const Inst& i, Prepared& p, 
         within(seen[axis], end[axis]);
       }
       out.push_back(names.endless(t.memory(), bytes_of(fixed(Places::formula(of, seen)), of.element),
-                                  formulas->canonical(formulas->asked(inside))));
+                                  formulas->left_open(inside)));
     }
   }
   return out;
@@ -387,10 +387,9 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
       const Sym coordinate = rows.empty() ? p.coordinate[th][q] : substitute(p.coordinate[th][q], rows);
       formulas->require(inside, room[q] - fixed(coordinate));
     }
-    out.push_back(
-        endless ? names.endless(i.access.tensor, base + lane, formulas->canonical(formulas->asked(inside)))
-                : names.of(i.access.tensor, base + lane, records - lane, step,
-                           names.without_sure(*formulas, formulas->canonical(inside))));
+    out.push_back(endless ? names.endless(i.access.tensor, base + lane, formulas->left_open(inside))
+                          : names.of(i.access.tensor, base + lane, records - lane, step,
+                                     names.without_sure(*formulas, formulas->canonical(inside))));
   }
   return out;
 }

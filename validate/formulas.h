@@ -100,6 +100,8 @@ public:
 
   /// Without what holds in every launch, of the conditions that `of` names, or of all.
   [[nodiscard]] Condition asked(const Condition& c, const std::function<bool(Sym)>& of = nullptr);
+  /// In normal form, without what holds in every launch: what the sizes decide may be seen with them or with their parts alone.
+  [[nodiscard]] Condition left_open(const Condition& c) { return asked(canonical(asked(c))); }
   [[nodiscard]] static bool has_quotient(Sym s);
 
   /// Facts of the launch contract as conditions, in the prover's syntax.

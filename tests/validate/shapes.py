@@ -54,7 +54,7 @@ KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --o
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 KERNELS += [k + " --dtype fp8 --scales block" for k in ("grouped_gemm", "moe_stage1", "moe_stage2 --arch gfx950")]
 KERNELS += ["attention_backward_dq --causal 1 --group 2", "kv_write --kv-dtype fp8", "kv_write --kv-dtype fp8 --arch gfx950", "mla_decode --heads 16 --kv-dtype fp8"]
-KERNELS += ["gated_delta_inverse", "gated_delta_rows", "gated_delta_rows --arch gfx950 --group 3", "gated_delta_state --arch gfx950"]
+KERNELS += ["gated_delta_inverse", "gated_delta_rows", "gated_delta_rows --arch gfx950 --group 4", "gated_delta_state --arch gfx950"]
 KERNELS += ["varlen_attention " + x for x in ("--kv-dtype fp8", "--dtype fp8 --arch gfx950", "--head-dim 96")]
 
 # What a target has no instructions for.

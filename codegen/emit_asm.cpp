@@ -344,7 +344,11 @@ public:
       line(label("exit" + std::to_string(c)) + ":", 0);
       // Sums of what the last products have just made.
       if (with_arithmetic(loop_.epilogue)) line("s_nop 15"), line("s_nop 3");
-      for (const Inst& i : loop_.epilogue) one(i, c);
+      const std::vector<int> waits = waits_of_epilogue(c);
+      for (std::size_t k = 0; k < loop_.epilogue.size(); ++k) {
+        if (waits[k] >= 0) line("s_waitcnt vmcnt(" + std::to_string(waits[k]) + ")");
+        one(loop_.epilogue[k], c);
+      }
       if (c + 1 < n) line("s_branch " + label("end"));
     }
     line(label("end") + ":", 0);
@@ -361,6 +365,52 @@ private:
   static bool waits(const Inst& i) {
     return i.kind == InstKind::wait || i.kind == InstKind::barrier || i.kind == InstKind::lds_read ||
            (i.kind == InstKind::lds_write && !i.direct);
+  }
+  // The registers that an instruction writes, from the first on; none: {0, 0}.
+  std::pair<int, int> written(const Inst& i, int residue) const {
+    if (i.def.id < 0 || i.direct || registers_.results.contains(i.def.id)) return {0, 0};
+    const auto loaded = registers_.loaded.find(i.def.id);
+    const auto ring = registers_.rings.find({i.def.id, modulo(residue + i.def.ahead, registers_.copies)});
+    if (loaded == registers_.loaded.end() && ring == registers_.rings.end()) return {0, 0};
+    const int first = loaded != registers_.loaded.end() ? loaded->second : ring->second;
+    return {first, first + dwords(register_of(code_, i.def.id))};
+  }
+  // Behind the loop loads of tiles that nobody wants are still under way: their registers are no longer theirs, but what writes one before
+  // such a load has landed is overwritten by it. Which vmcnt each instruction of the epilogue has to wait for first; -1: none.
+  std::vector<int> waits_of_epilogue(int residue) const {
+    std::vector<int> out(loop_.epilogue.size(), -1);
+    const int n = registers_.copies;
+    std::vector<std::vector<int>> orders{own_order(loop_.body)};
+    if (!loop_.staggered.empty()) orders.push_back(loop_.staggered);
+    for (const auto& order : orders)
+      for (const int trips : {residue, residue + n, residue + 4 * n}) {
+        std::vector<std::pair<int, int>> flying; // oldest first
+        const auto run = [&](const Inst& i, int at) {
+          if (i.kind == InstKind::load && !i.direct)
+            flying.push_back(written(i, at));
+          else if (i.kind == InstKind::store || (i.kind == InstKind::lds_write && i.direct))
+            flying.emplace_back(0, 0);
+          else if (i.kind == InstKind::wait && i.vm >= 0 &&
+                   flying.size() > static_cast<std::size_t>(std::min(i.vm, most_vm)))
+            flying.erase(flying.begin(), flying.end() - std::min(i.vm, most_vm));
+        };
+        if (how_.prologue)
+          for (const Inst& i : loop_.prologue) run(i, 0);
+        for (int t = 0; t < trips; ++t)
+          for (const int k : order) run(loop_.body[static_cast<std::size_t>(k)], t % n);
+        for (std::size_t k = 0; k < loop_.epilogue.size(); ++k) {
+          const auto [first, last] = written(loop_.epilogue[k], residue);
+          for (std::size_t f = flying.size(); f-- > 0;)
+            if (first < flying[f].second && flying[f].first < last) {
+              const auto later = static_cast<int>(flying.size() - 1 - f);
+              out[k] = out[k] < 0 ? later : std::min(out[k], later);
+              flying.erase(flying.begin(), flying.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+              break;
+            }
+          run(loop_.epilogue[k], residue);
+        }
+      }
+    return out;
   }
   // Empty accumulators. Where they are many, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
   // the wave need not wait for. And whether there are such products.

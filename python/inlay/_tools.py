@@ -290,7 +290,7 @@ def checked(buffers):
             raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
         if output and not a.flags.writeable:
             raise ValueError(f"buffer {name} is an output, and its array is read-only")
-        if output and any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
+        if output and a.size and any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
             raise ValueError(f"buffer {name} is an output, and several of its elements are one: strides {a.strides}")
         check_shape(name, a, shape)
         for (other, _, _, written, _), b in zip(buffers, arrays):

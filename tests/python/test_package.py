@@ -219,6 +219,8 @@ class Loaded(unittest.TestCase):
         one = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, numpy.float32), (256,), (0,), writeable=True)
         with self.assertRaisesRegex(ValueError, "several of its elements are one"):
             kernel(one, a, b, n=256)
+        none = numpy.lib.stride_tricks.as_strided(numpy.zeros(0, numpy.float32), (0, 64), (0, 0), writeable=True)
+        kernel(none, none, none.copy(), n=0)  # nothing to write: no launch
 
     def test_arrays_of_any_place(self):
         """Inputs that share memory, what is not contiguous, fixed, or begins at an odd address."""

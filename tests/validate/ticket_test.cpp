@@ -136,3 +136,16 @@ TEST_CASE("validation: a ticket of workgroups of one wave, which has no barriers
     t.insert(line_of(t, "s_waitcnt vmcnt(0)", draws).first, line);
   });
 }
+
+TEST_CASE(
+    "validation: loads behind the loop that nobody wants land before their registers are written again") {
+  for (const std::map<std::string, std::string>& form :
+       {std::map<std::string, std::string>{{"tile", "64x64x64"}, {"waves", "1x1"}},
+        {{"tile", "64x128x64"}, {"waves", "1x2"}, {"dtype", "bf16"}}}) {
+    std::map<std::string, std::string> flags = form;
+    flags.insert({{"arch", "gfx950"}, {"stages", "4"}});
+    const CodeReport r = judged(kernels::find_kernel("gemm")->build(flags, {}));
+    INFO(text_of(r));
+    CHECK(r.verdict == Verdict::validated);
+  }
+}

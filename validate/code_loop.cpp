@@ -205,7 +205,6 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   const auto samples = samples_;
   const std::size_t taken = values_->arithmetic().taken();
   for (int round = 0; round < 12; ++round) {
-    values_->forget_reads(taken); // of a round that failed: its words may have been anything
     reasons_ = reasons;
     samples_ = samples;
     a.changed = false;
@@ -220,6 +219,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       samples_ = samples;
       return true;
     }
+    values_->forget_reads(taken); // its words may have been anything
     if (!a.changed) break;
   }
   if (reasons_.size() > reasons.size()) {
@@ -228,7 +228,6 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   }
   reasons_ = reasons;
   samples_ = samples;
-  values_->forget_reads(taken);
   return false;
 }
 

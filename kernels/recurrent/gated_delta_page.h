@@ -14,7 +14,7 @@ namespace inlay::kernels {
 /// Sums of gates, none of which is above 0, up to each token of a chunk: rows of them.
 [[nodiscard]] std::vector<double> falling_gates(std::int64_t rows, std::uint64_t seed);
 
-/// The page of a stage: sizes, options, one form.
+/// The page of a stage: sizes, options, and forms to choose of where it has `columns`.
 [[nodiscard]] Page<GatedDeltaChunk>
 chunk_page(const std::string& name, const std::string& summary, const std::vector<std::string>& options,
            Program (*program)(const GatedDeltaChunk&),

@@ -71,7 +71,9 @@ void Sides::symbolic() {
       for (const Inst& i : *list) {
         if (i.kind != InstKind::store) continue;
         const int to = p_.tensor(i.access.tensor).memory();
-        if (r.is_loop) throw NotFollowed{"stores inside of a loop"};
+        stores_in_loop_ = stores_in_loop_ || r.is_loop;
+        if (r.is_loop && (waits_for_others() || (code_run_->in_place.contains(to) && !client_->given(to))))
+          throw NotFollowed{"a loop that stores what the code loads, or what others wait for"};
         if (shape_->next && code_run_->in_place.contains(to) && !client_->given(to))
           throw NotFollowed{"several loops around a tensor that is loaded and stored"};
       }

@@ -689,12 +689,13 @@ private:
       else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))
         why_ = "an addition of another format than the tensor's";
       else if (first) {
-        // By the name that the code has used for it, or else with the number of trips that the path says.
+        // By the name that the code has used for it, with the number of trips that the path says or else without.
         const auto used = [&](const ElementAccess& x) { return known_load && known_load(x) >= 0; };
-        ElementAccess named = *first;
-        if (!u->known.empty() && !used(named)) {
-          named = resolved(*first, u->known, false);
-          if (const auto e = is_load && !used(named) ? same_of_code(*first, u->known) : std::nullopt)
+        ElementAccess named = u->known.empty() ? *first : resolved(*first, u->known, false);
+        if (is_load && !u->known.empty() && !used(named)) {
+          if (used(*first))
+            named = *first;
+          else if (const auto e = same_of_code(*first, u->known))
             named = *e;
         }
         f(l, named, format, static_cast<unsigned>(width));

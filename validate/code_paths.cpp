@@ -102,6 +102,34 @@ std::vector<std::pair<AtomId, Sym>> Sides::counted(const Path& path, const Abstr
   return out;
 }
 
+/// What symbols of trips and of periods stand for on a path, as far as it says so.
+std::vector<std::pair<AtomId, Sym>> Sides::resolved(const Path& path, const Abstract* a) {
+  std::vector<std::pair<AtomId, Sym>> out;
+  if (shape_->loop == nullptr && part_.periods.empty()) return out;
+  if (!path.flow.path().empty() && shape_->loop != nullptr) {
+    const Sym trips = loop_trips();
+    if (const auto n = trips.as_atom() ? trips_of(path, a) : std::nullopt) {
+      const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
+      for (const Sym& t : formulas_->forms_of(trips))
+        if (const auto atom = t.as_atom(); atom && !trips_are_a_size()) out.emplace_back(*atom, number);
+    }
+    if (out.empty()) out = counted(path, a);
+  }
+  // Periods before, and loops behind of which the path says that they are short.
+  const auto of_loop = out;
+  for (const auto& [atom, is] : part_.periods) out.emplace_back(atom, substitute(is, of_loop));
+  for (std::size_t k = shape_->next.value_or(code_.regions.size()); k < code_.regions.size(); ++k) {
+    const Sym trips = code_run_->fixed(code_.regions[k].trips);
+    if (!code_.regions[k].is_loop || !trips.as_atom() || is_a_size(trips)) continue;
+    if (const auto n = trips_of(path, nullptr, trips, Sym(0)))
+      for (const Sym& t : formulas_->forms_of(trips))
+        if (const auto atom = t.as_atom();
+            atom && std::none_of(out.begin(), out.end(), [&](const auto& r) { return r.first == *atom; }))
+          out.emplace_back(*atom, Sym(*n + 1));
+  }
+  return out;
+}
+
 std::vector<const CodeRegion*> Sides::that_run(const std::vector<const CodeRegion*>& regions,
                                                const Path& path, const Abstract* a) {
   std::vector<const CodeRegion*> out;
@@ -236,6 +264,13 @@ bool Sides::compare_stores(const Path& path, const Events& stores, const std::st
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", stores " + text(key) +
                 ", which the code does not in this form" + instead(key, stores));
+    } else if (stores_in_loop_ && event.adds == 0 &&
+               static_cast<unsigned>(found->second.thread) / 64 != event.wave) {
+      // Another trip may store the same element: of one wave's stores the later one is later.
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", stores " + text(key) +
+                ", which in the code is stored by wave " + std::to_string(found->second.thread / 64));
     } else if (event.adds != found->second.adds) {
       if (wrong % 16 == 0) differs(path, key, stores, key);
       if (++wrong < 3)
@@ -322,7 +357,33 @@ bool Sides::trips_left(const Path& path, Abstract* a, const std::string& where, 
   return false;
 }
 
-void Sides::behind(Path& path, Abstract* a, std::optional<int> trips, const std::function<void(Path)>& then) {
+/// Words become the numbers that they are where symbols of trips and of periods stand for that, as they did in the loop before: in this one
+/// they stand for something else.
+void Sides::settle(Flow& flow, const std::vector<std::pair<AtomId, Sym>>& replaced) {
+  const auto each = [&](auto f) {
+    for (unsigned w = 0; w < flow.waves(); ++w)
+      for (unsigned r = 0; r < Flow::rows; ++r)
+        for (unsigned l = 0; l < 64; ++l)
+          if (const Word x = flow.vector(w, r, l);
+              x != 0 && x != Terms::unknown && flow.terms().kind(x) == TermKind::function)
+            f(w, r, l, x);
+  };
+  Flat<Number, bool> of_code;
+  for (const auto& [key, values] : part_.state.registers)
+    for (const Number v : values) of_code.try_emplace(v, true);
+  static_cast<void>(
+      boundary(1)); // what the code takes a root of in this loop, a compiler may take it of in front
+  Flat<Word, bool> words;
+  each([&](unsigned, unsigned, unsigned, Word x) { words.try_emplace(x, true); });
+  const auto numbers = values_->settled(words, replaced, of_code);
+  each([&](unsigned w, unsigned r, unsigned l, Word x) {
+    const auto at = numbers.find(x);
+    if (at != numbers.end()) flow.set_vector(w, r, l, values_->word(Element::f32, std::array{at->second}));
+  });
+}
+
+void Sides::behind(Path& path, Abstract* a, std::optional<int> trips, bool at_head,
+                   const std::function<void(Path)>& then) {
   Part next;
   Events stores;
   left(path, a, trips, stores);
@@ -356,6 +417,7 @@ void Sides::behind(Path& path, Abstract* a, std::optional<int> trips, const std:
     on.samples.push_back(next.samples.size());
     next.samples.push_back(samples_[k]);
   }
+  const auto replaced = at_head && trips ? resolved(path, a) : std::vector<std::pair<AtomId, Sym>>();
   const auto shape = std::make_unique<Shape>(code_, *shape_->next);
   auto samples = std::exchange(samples_, next.samples);
   std::swap(part_, next);
@@ -367,6 +429,7 @@ void Sides::behind(Path& path, Abstract* a, std::optional<int> trips, const std:
   };
   try {
     begin_part();
+    if (at_head && trips && shape_->loop != nullptr) settle(on.flow, replaced);
     then(std::move(on));
   } catch (...) {
     back();
@@ -381,7 +444,7 @@ bool Sides::in_next_part(Path& path, Abstract* a, std::size_t head) {
   // Of a loop whose trips are a number a path says nothing new.
   const auto trips = enters && !loop_trips().is_constant() ? trips_of(path, a) : std::nullopt;
   if (enters && !trips) return false;
-  behind(path, a, trips, [&](Path on) {
+  behind(path, a, trips, true, [&](Path on) {
     if (in_next_part(on, nullptr, head)) return;
     on.at_head(head);
     explore(std::move(on), nullptr);
@@ -394,7 +457,7 @@ void Sides::ended(Path& path, Abstract* a) {
       a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
   std::optional<int> trips; // that the code makes here, without the last
   if (!trips_left(path, a, where, trips)) return;
-  if (shape_->next) return behind(path, a, trips, [&](Path on) { ended(on, nullptr); });
+  if (shape_->next) return behind(path, a, trips, false, [&](Path on) { ended(on, nullptr); });
   if (client_->ticket && !path.trace.in_place.drawn) missing(where + ": that the workgroup draws its number");
   Events stores; // of the trips before the last
   left(path, a, trips, stores);
@@ -467,38 +530,13 @@ void Sides::explore(Path start, Abstract* a) {
       return out;
     };
     std::size_t asked = ~std::size_t{0};
-    std::vector<std::pair<AtomId, Sym>> resolved;
+    std::vector<std::pair<AtomId, Sym>> replaced;
     client_->resolve = [&] {
-      if (asked == path.flow.path().size()) return resolved;
-      asked = path.flow.path().size();
-      resolved.clear();
-      if (shape_->loop == nullptr && part_.periods.empty()) return resolved;
-      // Periods before, and loops behind of which the path says that they are short.
-      const auto with_others = [&] {
-        const auto of_loop = resolved;
-        for (const auto& [atom, is] : part_.periods) resolved.emplace_back(atom, substitute(is, of_loop));
-        for (std::size_t k = shape_->next.value_or(code_.regions.size()); k < code_.regions.size(); ++k) {
-          const Sym trips = code_run_->fixed(code_.regions[k].trips);
-          if (!code_.regions[k].is_loop || !trips.as_atom() || is_a_size(trips)) continue;
-          if (const auto n = trips_of(path, nullptr, trips, Sym(0)))
-            for (const Sym& t : formulas_->forms_of(trips))
-              if (const auto atom = t.as_atom();
-                  atom && std::none_of(resolved.begin(), resolved.end(),
-                                       [&](const auto& r) { return r.first == *atom; }))
-                resolved.emplace_back(*atom, Sym(*n + 1));
-        }
-        return resolved;
-      };
-      if (asked == 0 || shape_->loop == nullptr) return with_others();
-      const Sym trips = loop_trips();
-      if (const auto n = trips.as_atom() ? trips_of(path, a) : std::nullopt) {
-        const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
-        for (const Sym& t : formulas_->forms_of(trips))
-          if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
-            resolved.emplace_back(*atom, number);
+      if (asked != path.flow.path().size()) {
+        asked = path.flow.path().size();
+        replaced = resolved(path, a);
       }
-      if (resolved.empty()) resolved = counted(path, a);
-      return with_others();
+      return replaced;
     };
     const Flow::Stop stop = path.flow.run(*client_);
     client_->facts = nullptr;
@@ -695,7 +733,8 @@ void Sides::explore(Path start, Abstract* a) {
       continue;
     }
     if (kept.size() >= 2 && loop(path, head, why)) continue;
-    if (kept.size() >= options_.visits) {
+    // Behind another loop each visit is gone through once for each way out of that.
+    if (kept.size() >= (several_loops() ? std::min(options_.visits, 4U) : options_.visits)) {
       missing("the loop at " + at(head) + ": " + why);
       continue;
     }

@@ -254,7 +254,8 @@ private:
   void explore(Path start, Abstract* abstract);
   void ended(Path& path, Abstract* abstract);
   /// What follows a loop of the code that has been left on the path, up to another loop and with it: the path goes on in `then`.
-  void behind(Path& path, Abstract* abstract, std::optional<int> trips,
+  /// `at_head`: it has come to the head of another loop.
+  void behind(Path& path, Abstract* abstract, std::optional<int> trips, bool at_head,
               const std::function<void(Path)>& then);
   bool loop(Path& path, std::size_t head, std::string& why);
   bool attempt(Abstract& a, std::string& why);
@@ -277,6 +278,8 @@ private:
   bool trips_left(const Path& path, Abstract* a, const std::string& where, std::optional<int>& trips);
   void left(const Path& path, Abstract* a, std::optional<int> trips, Events& stores);
   std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
+  std::vector<std::pair<AtomId, Sym>> resolved(const Path& path, const Abstract* a);
+  void settle(Flow& flow, const std::vector<std::pair<AtomId, Sym>>& replaced);
   /// The number of the code's trips, in sizes and entries of tables.
   [[nodiscard]] Sym loop_trips() const { return code_run_->fixed(shape_->loop->trips); }
   /// A formula at those sizes; nothing where it has an entry of a table, which they do not say.
@@ -371,6 +374,7 @@ private:
   /// Whether the code has left its loop where the path comes to a head: then it has been gone through from there on.
   bool in_next_part(Path& path, Abstract* abstract, std::size_t head);
   unsigned paths_ = 0;
+  bool stores_in_loop_ = false;
   std::optional<std::uint32_t> rank_; ///< of several devices, one after the other
   Number fresh_ = 1;
 };

@@ -8,10 +8,14 @@
 /// Expr. Maxima are sets of their elements, so that order and repetition do not matter.
 #pragma once
 
+#include "flat.h"
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -190,35 +194,35 @@ public:
     const Number empty = largest ? negate(infinity) : infinity;
     if (a == empty || a == b) return b;
     if (b == empty) return a;
-    auto& known = sets_[largest ? 1 : 0];
-    const auto of = [&](Number x) {
-      const auto at = known.find(x);
-      return at != known.end() ? at->second : Set{{x}, random_of(0x5e7, x)};
-    };
-    if (const auto at = known.find(b); at != known.end() && !known.contains(a)) std::swap(a, b);
-    Set all = of(a);
-    const auto join_one = [&](Number x) {
-      const auto at = std::lower_bound(all.elements.begin(), all.elements.end(), x);
-      if (at != all.elements.end() && *at == x) return;
-      all.elements.insert(at, x);
-      all.sum += random_of(0x5e7, x);
-    };
-    if (const auto at = known.find(b); at != known.end())
-      for (const Number x : at->second.elements) join_one(x);
-    else
-      join_one(b);
-    if (all.elements.size() == 1) return all.elements[0];
-    const Number h = random_of(all.sum, largest ? 0x3141 : 0x2718);
-    known.try_emplace(h, std::move(all));
-    return h;
+    if (a > b) std::swap(a, b);
+    const auto [at, fresh] = joined_[largest ? 1 : 0].try_emplace({a, b});
+    return fresh ? at->second = joined(a, b, largest) : at->second;
   }
 
 private:
-  struct Set {
-    std::vector<Number> elements; ///< sorted
+  using Set = std::vector<Number>; ///< sorted
+  Number joined(Number a, Number b, bool largest) {
+    auto& known = sets_[largest ? 1 : 0];
+    const auto of = [&](Number x) {
+      const auto at = known.find(x);
+      return at != known.end() ? at->second : Set{x};
+    };
+    const Set x = of(a), y = of(b);
+    Set all;
+    all.reserve(x.size() + y.size());
+    std::set_union(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(all));
+    if (all.size() == 1) return all[0];
     std::uint64_t sum = 0;
+    for (const Number e : all) sum += random_of(0x5e7, e);
+    const Number h = random_of(sum, largest ? 0x3141 : 0x2718);
+    known.try_emplace(h, std::move(all));
+    return h;
+  }
+  struct HashPair {
+    std::size_t operator()(const std::array<Number, 2>& p) const { return random_of(p[0], p[1]); }
   };
   std::unordered_map<Number, Set> sets_[2];
+  Flat<std::array<Number, 2>, Number, HashPair> joined_[2];
 };
 
 /// What a number has to be for a reciprocal, a logarithm, a root of it to be a number.
@@ -284,6 +288,11 @@ public:
   /// How many of them there are, and only the first so many again.
   [[nodiscard]] std::size_t taken() const { return taken_.size(); }
   void take_back(std::size_t from) { taken_.resize(from); }
+  /// Whether all that has been taken one of since then is what the other side takes one of, so far.
+  [[nodiscard]] bool said_since(std::size_t from) const {
+    return std::all_of(taken_.begin() + static_cast<std::ptrdiff_t>(from), taken_.end(),
+                       [&](const auto& t) { return holds(t.first, t.second); });
+  }
   /// What it takes one of, and the other side does not; numbers that are always in the domain left out.
   [[nodiscard]] std::vector<std::pair<Domain, Number>> unsaid() const {
     std::vector<std::pair<Domain, Number>> out;

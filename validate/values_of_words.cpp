@@ -89,6 +89,46 @@ void ValuesOfWords::known(const std::vector<std::pair<AtomId, Sym>>& replaced) {
   context_ = &*done_.try_emplace(replaced).first;
 }
 
+Flat<Word, Number> ValuesOfWords::settled(const Flat<Word, bool>& words,
+                                          const std::vector<std::pair<AtomId, Sym>>& replaced,
+                                          const Flat<Number, bool>& of_code) {
+  known(replaced);
+  const auto key = [](Word w) {
+    return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4);
+  };
+  // Which they are, as if nobody asked.
+  std::size_t taken = arithmetic_->taken();
+  auto kept = std::exchange(context_->second, {});
+  std::vector<Word> first, others;
+  for (const auto& [w, any] : words)
+    if (const auto v = read(w, Element::f32, 0)) (of_code.contains(*v) ? first : others).push_back(w);
+  arithmetic_->take_back(taken);
+  context_->second = std::move(kept);
+  Flat<Word, Number> out;
+  for (const Word w : first) out.try_emplace(w, *read(w, Element::f32, 0));
+  // What the others take when these are known.
+  taken = arithmetic_->taken();
+  kept = std::move(context_->second);
+  const auto begin = [&] {
+    context_->second = {};
+    for (const auto& [w, v] : out) context_->second[key(w)] = v;
+  };
+  begin();
+  for (const Word w : others) {
+    const auto v = read(w, Element::f32, 0);
+    if (v && arithmetic_->said_since(taken)) {
+      out.try_emplace(w, *v);
+      taken = arithmetic_->taken();
+    } else {
+      arithmetic_->take_back(taken);
+      begin();
+    }
+  }
+  context_->second = std::move(kept);
+  forget_missing();
+  return out;
+}
+
 Number ValuesOfWords::number_of(Sym s) {
   const auto of = [&](Sym x) -> Number {
     if (const auto c = x.constant()) return arithmetic_->constant(static_cast<double>(c->value()));

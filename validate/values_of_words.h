@@ -59,6 +59,11 @@ public:
   /// What is replaced in conditions and numbers from now on, because a path says so: the number of trips. Those that the code
   /// has without that stay as they are.
   void known(const std::vector<std::pair<AtomId, Sym>>& replaced);
+  /// What words are as numbers of f32 with that replaced, to stay so when something else is: those that are one of `of_code`, and what
+  /// takes a reciprocal, a logarithm or a root of none, or of what the code takes one of, too.
+  [[nodiscard]] Flat<Word, Number> settled(const Flat<Word, bool>& words,
+                                           const std::vector<std::pair<AtomId, Sym>>& replaced,
+                                           const Flat<Number, bool>& of_code);
   std::function<bool(Number)> is_of_code;
   [[nodiscard]] Number number_of(Sym s);
   /// The real number that bits are in f32, f16 or bf16.

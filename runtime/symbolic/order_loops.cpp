@@ -148,7 +148,7 @@ void Explorer::check_home(State& state, WaveRun& run, std::size_t wave) {
 }
 
 void Explorer::abstract(State& state) {
-  if (state.depth >= 3) {
+  if (state.depth >= 8) {
     undecided("loops inside loops deeper than are followed");
     return;
   }

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|recent] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|stream|recent] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -349,6 +349,23 @@ std::vector<Subject> subjects(const std::string& more) {
     all.insert(all.end(), others.begin(), others.end());
     return all;
   }
+  if (more == "stream") { // loops one after the other, of which the last stores
+    const auto long_row = rows({{1, 8},
+                                {2, 4104},
+                                {3, 8192},
+                                {1, 8200},
+                                {2, 9000},
+                                {1, 16384},
+                                {2, 16400},
+                                {1, 24576},
+                                {1, 30000},
+                                {1, 49152}});
+    return {{"softmax", {{"stream", "yes"}}, long_row},
+            {"rmsnorm", {{"stream", "yes"}, {"arch", "gfx950"}}, long_row},
+            {"layernorm", {{"stream", "yes"}, {"dtype", "bf16"}}, long_row},
+            {"cross_entropy_backward", {{"stream", "yes"}}, long_row},
+            {"log_softmax_backward", {{"stream", "yes"}, {"arch", "gfx950"}}, long_row}};
+  }
   if (more == "recent") { // states in place
     const auto steps =
         shaped({"batch", "heads"},
@@ -446,9 +463,10 @@ int main(int argc, char** argv) {
                  "`branches`; `choices`, by comparison; `integers`, modulo 2^32; `bits` of them; `options`, "
                  "twelve kernels; "
                  "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
-                 "guards that a path decides; `recent`: states in place")
+                 "guards that a path decides; `stream`, loops one after the other that store; `recent`: "
+                 "states in place")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns", "ahead", "recent"}));
+                             "windows", "tables", "turns", "ahead", "stream", "recent"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

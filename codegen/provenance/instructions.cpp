@@ -34,6 +34,12 @@ RegKey Interpreter::key(const Reg& r) const {
 }
 
 const Term& Interpreter::value(State& s, const Reg& r) {
+  Term& term = held(s, r).term;
+  if (!term.others.empty()) term = total(term, code_.registers[static_cast<std::size_t>(r.id)].element);
+  return term;
+}
+
+RegState& Interpreter::held(State& s, const Reg& r) {
   const auto found = s.regs.find(key(r));
   if (found == s.regs.end())
     refute("every register is written before it is read", "v" + std::to_string(r.id),
@@ -45,7 +51,7 @@ const Term& Interpreter::value(State& s, const Reg& r) {
   if (found->second.pending)
     refute("every register is waited for before it is used", "v" + std::to_string(r.id),
            std::string(name_of(*at_)) + " uses it while its load is under way");
-  return found->second.term;
+  return found->second;
 }
 
 std::pair<int, int> Interpreter::stage_of(const Inst& i) const {

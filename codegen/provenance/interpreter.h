@@ -141,8 +141,6 @@ private:
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
   /// Where a table names rows of one of the two alone, or others: how they are of one sum.
   std::string hint_paged(Expr a, Expr b) const;
-  /// Where the two are made of other tensors: how both come into one result.
-  std::string hint_of_two(Expr a, Expr b) const;
   Tensor tensor_in_world(const Tensor& t) const;
 
   // ------------------------------------------------------------ regions and loops: loops.cpp
@@ -154,6 +152,7 @@ private:
   void both_paths(State s, const Guard& g, std::size_t index);
   /// What is known of a workgroup's number from here on, in all that the places hold.
   void write_down(State& s, const std::pair<AtomId, Sym>& what);
+  void write_into(Term& t, std::span<const std::pair<AtomId, Sym>> known);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
@@ -235,6 +234,8 @@ private:
   Sym here(Sym s) const;
   RegKey key(const Reg& r) const;
   const Term& value(State& s, const Reg& r);
+  // The same of an accumulator, whose sums may be several that go on.
+  RegState& held(State& s, const Reg& r);
   std::pair<int, int> stage_of(const Inst& i) const;
   void one(State& s, const Inst& i);
   // What a wait leaves `keep` of under way, in each of the waves that wait.
@@ -318,6 +319,8 @@ private:
                          const std::vector<int>& yc, std::int64_t shift);
   void multiply(State& s, const Inst& i);
   void multiply(State& s, const Inst& i, std::size_t half, Term x, Term y);
+  // An accumulator and more of a sum: of one that it has, or of another.
+  Term with_more(const Term& acc, Term sum);
   // Operand `which` times its scales: s(m, k/32) for the values of the instruction's block of 32 k.
   Term scaled(State& s, const Inst& i, std::size_t which);
   // A column of scales, lane by lane, as one of the operand's values: the instruction takes the scale of a row and 32 k from
@@ -337,6 +340,7 @@ private:
   void close(Term& t);
   // A part that is one interval, the same for every slot, becomes a symbolic interval, and intervals that meet one.
   void settle(Term& t);
+  Term settled(Term t);
   void add_interval(Term& t, Sym low, Sym high);
   // Intervals that meet become one. Gives an interval that may have something in common with [low, high), and then adds
   // nothing, unless they may.
@@ -364,6 +368,8 @@ private:
   bool names_part_of(Monoid monoid);
   // A fold under way is over: it has to cover [0, limit), or a specification says `sum(n, begin, end, ...)`.
   Term complete_term(Term t);
+  // What an accumulator of several sums holds: each of them over, and added.
+  Term total(const Term& t, Element element);
   // An element of a tensor whose axis a specification sums, with one coordinate along it: that coordinate, and the sum's index in
   // its place.
   std::optional<Sym> one_of_sum(Term& t);

@@ -184,14 +184,16 @@ void Interpreter::learn(AtomId what, Sym is) {
 
 void Interpreter::write_down(State& s, const std::pair<AtomId, Sym>& what) {
   const std::pair<AtomId, Sym> known[] = {what};
-  const auto know = [&](Term& t) {
-    replace_all(t, known);
-    t.expr = x_.normal(t.expr);
-  };
-  for (auto& [key, value] : s.regs) know(value.term);
-  for (Term& t : s.terms) know(t);
+  for (auto& [key, value] : s.regs) write_into(value.term, known);
+  for (Term& t : s.terms) write_into(t, known);
   for (auto& [atom, value] : written_) value = substitute(value, known);
   written_.push_back(what);
+}
+
+void Interpreter::write_into(Term& t, std::span<const std::pair<AtomId, Sym>> known) {
+  replace_all(t, known);
+  t.expr = x_.normal(t.expr);
+  for (Term& other : t.others) other.expr = x_.normal(other.expr);
 }
 
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
@@ -235,8 +237,13 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
               : Queued{Queued::What::none, {}, -1, {}, q.waves, q.left};
     }
   // A fold that is over by now is over, however many trips made it.
-  for (auto& [key, value] : s.regs)
-    if (value.term.partial && covers(value.term)) value.term.intervals = {{Sym(0), value.term.limit}};
+  const auto close_over = [&](Term& t) {
+    if (t.partial && covers(t)) t.intervals = {{Sym(0), t.limit}};
+  };
+  for (auto& [key, value] : s.regs) {
+    close_over(value.term);
+    for (Term& other : value.term.others) close_over(other);
+  }
   const auto same = [&](const State& x) {
     return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.apart() == s.apart() &&
            x.stored == s.stored && x.stored_part == s.stored_part && x.read_tile == s.read_tile &&
@@ -506,7 +513,7 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
       x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
       x.ends.size() != y.ends.size() || x.begins.size() != y.begins.size() ||
       x.asked.size() != y.asked.size() || x.sets != y.sets || x.stride != y.stride ||
-      x.first_sets != y.first_sets)
+      x.first_sets != y.first_sets || x.others.size() != y.others.size())
     not_inductive("in the next round it is " + describe(y), describe(x));
   const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
   Term out = x;
@@ -531,6 +538,8 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
   out.origin = line(x.origin, y.origin);
   out.rounds = line(x.rounds, y.rounds);
   out.first = line(x.first, y.first);
+  for (std::size_t i = 0; i < x.others.size(); ++i)
+    out.others[i] = extrapolate(x.others[i], y.others[i], u);
   return out;
 }
 
@@ -614,12 +623,15 @@ void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> r
   for (auto& [low, high] : t.intervals) low = replaced_(low, replace), high = replaced_(high, replace);
   t.origin = replaced_(t.origin, replace);
   t.rounds = replaced_(t.rounds, replace), t.first = replaced_(t.first, replace);
+  for (Term& other : t.others) replace_all(other, replace);
 }
 
 bool Interpreter::same(const Term& a, const Term& other, std::span<const std::pair<AtomId, Sym>> next) {
   Term moved = a, b = other;
   replace_all(moved, next);
   order_like(moved.facts, b.facts);
+  for (std::size_t i = 0; i < moved.others.size() && i < b.others.size(); ++i)
+    order_like(moved.others[i].facts, b.others[i].facts);
   return moved.columns == b.columns && moved.sets == b.sets && moved.first_sets == b.first_sets &&
          equal(moved, b);
 }

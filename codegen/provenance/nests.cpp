@@ -182,12 +182,8 @@ void Interpreter::write_down_others(State& s, const Around& around) {
 }
 
 void Interpreter::write_into(State& s, std::span<const std::pair<AtomId, Sym>> known) {
-  const auto know = [&](Term& t) {
-    replace_all(t, known);
-    t.expr = x_.normal(t.expr);
-  };
-  for (auto& [key, value] : s.regs) know(value.term);
-  for (Term& t : s.terms) know(t);
+  for (auto& [key, value] : s.regs) write_into(value.term, known);
+  for (Term& t : s.terms) write_into(t, known);
   const auto know_all = [&](std::vector<Sym>& all) {
     for (Sym& x : all) x = replaced_(x, known);
   };

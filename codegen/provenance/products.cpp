@@ -255,19 +255,6 @@ Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
   return x;
 }
 
-std::string Interpreter::hint_of_two(Expr a, Expr b) const {
-  const auto tensors = [&](Expr e) {
-    std::set<int> out;
-    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
-      if (n.fn == Fn::load) out.insert(n.tensor);
-      return std::nullopt;
-    });
-    return out;
-  };
-  if (tensors(a) == tensors(b)) return "";
-  return "\n  hint   an accumulator for each sum, and k.map({one, other}, one + other) after the loops";
-}
-
 std::string Interpreter::hint_paged(Expr a, Expr b) const {
   // Elements of one tensor, in rows that a table names at different places.
   const auto named = [&](Expr e) {
@@ -291,9 +278,64 @@ std::string Interpreter::hint_paged(Expr a, Expr b) const {
   return "";
 }
 
+Term Interpreter::settled(Term t) {
+  settle(t);
+  return t;
+}
+
+Term Interpreter::with_more(const Term& acc, Term sum) {
+  // The sum that goes on; or another one begins beside those that there are, and what was there before.
+  std::vector<Term> all{acc};
+  all.front().others.clear();
+  all.insert(all.end(), acc.others.begin(), acc.others.end());
+  Term* same = nullptr;
+  for (Term& one : all) {
+    Term next = sum;
+    align(next, one.columns);
+    if (!one.partial || !one_body(one, next, one.columns) || one.columns != next.columns ||
+        !(one.limit == next.limit) || one.monoid != Monoid::sum)
+      continue;
+    const std::vector<Fact> more = std::move(next.facts);
+    one = join(one, next);
+    for (const Fact& f : more)
+      if (std::find(one.facts.begin(), one.facts.end(), f) == one.facts.end()) one.facts.push_back(f);
+    settle(one);
+    same = &one;
+    break;
+  }
+  for (const Term& one : all)
+    if (!same && one.summed_by == sum.summed_by)
+      refute("an accumulator sums one element of the result", describe(one),
+             "and then " + describe(sum) + hint_paged(one.expr, sum.expr));
+  if (!same) all.push_back(settled(std::move(sum)));
+  Term out = std::move(all.front());
+  out.others.assign(std::make_move_iterator(all.begin() + 1), std::make_move_iterator(all.end()));
+  return out;
+}
+
+Term Interpreter::total(const Term& t, Element element) {
+  std::vector<Term> all{t};
+  all.front().others.clear();
+  all.insert(all.end(), t.others.begin(), t.others.end());
+  Expr sum;
+  std::vector<int> columns;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    all[k] = complete_term(std::move(all[k]));
+    rename(all[k], columns);
+    all[k].columns.clear();
+    const Expr one = x_.parameter(static_cast<int>(k));
+    sum = k == 0 ? one : sum + one;
+  }
+  Term out = pointwise(sum, all, columns);
+  out.columns = std::move(columns);
+  if (element == Element::i32) whole_numbers(out, [] { return std::string("sums in one accumulator"); });
+  tidy(out);
+  return out;
+}
+
 void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Term y) {
   const std::string claim = "A and B are multiplied at the same k, row by row";
-  Term acc = value(s, i.def);
+  const Term& acc = held(s, i.def).term;
   // The difference of the two origins of k must be a number; it is found from the columns that move with k.
   std::optional<Sym> xo, yo;
   std::int64_t shift_by = 0;
@@ -398,20 +440,9 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
   sum.sets = r.sets;
   // Products of integers are added modulo 2^32, where the specification's sum is one of numbers.
   if (i.atom->mma->c_element == Element::i32) whole_numbers(sum, [&] { return i.atom->name; });
-  const bool empty = !acc.partial && acc.expr == x_.constant(0);
-  if (!empty) {
-    align(sum, acc.columns);
-    if (!acc.partial || !one_body(acc, sum, acc.columns) || acc.columns != sum.columns ||
-        !(acc.limit == sum.limit) || acc.monoid != Monoid::sum)
-      refute("an accumulator sums one element of the result", describe(acc),
-             "and then " + describe(sum) + hint_paged(acc.expr, sum.expr) + hint_of_two(acc.expr, sum.expr));
-    const std::vector<Fact> more = std::move(sum.facts);
-    sum = join(acc, sum);
-    for (const Fact& f : more)
-      if (std::find(sum.facts.begin(), sum.facts.end(), f) == sum.facts.end()) sum.facts.push_back(f);
-  }
-  settle(sum);
-  s.regs[key(i.def)] = {std::move(sum), false};
+  sum.summed_by = i.op;
+  const bool empty = !acc.partial && acc.expr == x_.constant(0) && acc.others.empty();
+  s.regs[key(i.def)] = {empty ? settled(std::move(sum)) : with_more(acc, std::move(sum)), false};
   prove(claim, i.atom->name, "provenance");
 }
 

@@ -149,14 +149,19 @@ struct Term {
   Sym rounds{}, first{};
   int first_sets = -1;
   [[nodiscard]] bool in_rounds() const { return !(rounds == Sym(0)); }
+  /// Of an accumulator: what is added to this one, other sums under way and what it held before them. The place holds all of them
+  /// together; whoever takes its value takes `Interpreter::total`.
+  std::vector<Term> others{};
+  int summed_by = -1; ///< the operation whose products it sums
 };
 
+inline bool operator==(const Term& a, const Term& b);
 inline bool same_skeleton(const Term& a, const Term& b) {
   return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
          a.asked == b.asked && a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit &&
          a.intervals == b.intervals && a.ends == b.ends && a.begins == b.begins && a.has_part == b.has_part &&
          a.origin == b.origin && a.stride == b.stride && a.rounds == b.rounds && a.first == b.first &&
-         (a.first_sets < 0) == (b.first_sets < 0);
+         (a.first_sets < 0) == (b.first_sets < 0) && a.others == b.others;
 }
 inline bool operator==(const Term& a, const Term& b) {
   return same_skeleton(a, b) && a.columns == b.columns && a.sets == b.sets && a.first_sets == b.first_sets;

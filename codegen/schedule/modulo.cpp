@@ -489,6 +489,7 @@ Schedule modulo_schedule(const Graph& graph) {
     const Region& region = graph.regions[index];
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
+    const LoopSchedule plain = order;
     const Depth& depth = region.pipeline.depth;
     // Where a trip loads the numbers of the rows that it gathers, the order is the default one, in which these are there before.
     const bool gathers = std::any_of(region.body.begin(), region.body.end(), [&](const Inst& i) {
@@ -562,11 +563,10 @@ Schedule modulo_schedule(const Graph& graph) {
           "a pipeline that cannot be had: an instruction would stand before what it depends on (" +
               std::string(to_string(wrong->kind)) + ")",
           "pipeline   " + to_string(depth), "another lead, more of the trip");
-    if (wrong && wrong->kind == EdgeKind::accumulated)
-      throw CodegenError(
-          "loop: two operations add to one accumulator, and their products would change places",
-          "line   " + std::to_string(region.body[static_cast<std::size_t>(wrong->to)].where.line()),
-          "an accumulator for each, and their sum after the loop");
+    if (wrong && wrong->kind == EdgeKind::accumulated) { // of two operations into one accumulator
+      order = plain;
+      continue;
+    }
     if (wrong && wrong->kind == EdgeKind::free) {
       const Inst& again = region.body[static_cast<std::size_t>(wrong->to)];
       throw CodegenError(

@@ -713,12 +713,10 @@ TEST_CASE("walls: two loops over the same tiles of LDS") {
       all.push_back({std::string(same ? "the same" : "others") + ", distance " + std::to_string(distance) +
                          ", ring " + std::to_string(ring),
                      "", two_products(same, {.distance = distance, .ring = ring}), sizes});
-  all.push_back({"into one accumulator",
-                 "an accumulator for each sum, and k.map({one, other}, one + other)",
-                 two_products(true, {.distance = 0, .ring = 1}, Sums::one),
-                 sizes,
-                 {},
-                 "right: what comes after a whole sum is not told from what is not its own"});
+  for (const bool same : {true, false})
+    for (const auto& [distance, ring] : {std::pair(0, 1), std::pair(2, 2)})
+      all.push_back({"into one accumulator, " + std::to_string(distance), "",
+                     two_products(same, {.distance = distance, .ring = ring}, Sums::one), sizes});
   all.push_back({"no barrier", "what is read from b_lds has arrived there",
                  two_products(true, {.distance = 2, .ring = 2}), sizes, without_barriers});
   attack(all);

@@ -17,7 +17,8 @@
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
-// formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
+// which begins with a row, a matrix or zeros). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -650,6 +651,92 @@ Drawn products(Random& random) {
   for (int i = 0; i < 3; ++i)
     sizes.push_back(
         {around(random, tile_m, 1, 2), around(random, tile_n, 1, 2), around(random, tile_k, v, 4)});
+  return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
+}
+
+// Sums of products of several pairs of operands in one accumulator, in one loop or one after the other.
+Drawn sums(Random& random) {
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  const bool whole = chance(random, 4); // numbers
+  const Element e = whole ? Element::i8 : std::vector{Element::f16, Element::bf16}[random() % 2],
+                of_c = whole ? Element::i32 : Element::f32;
+  const int deep = whole ? 32 : 16, waves_m = one_of(random, {1, 2}), waves_n = one_of(random, {1, 2}),
+            tile_m = 16 * waves_m * one_of(random, {1, 2}), tile_n = 16 * waves_n * one_of(random, {1, 2}),
+            v = whole ? 8 : one_of(random, {4, 8}), tile_k = one_of(random, {32, 64}),
+            products = one_of(random, {1, 2, 2, 3}), begins = one_of(random, {0, 0, 1, 2, 3});
+  const MmaTiling mma =
+      MmaTiling::of(Atom::mma_of(target, e, e, of_c, 16, deep), waves_m, waves_n, tile_m, tile_n, tile_k, v);
+  Program k("sums", target, mma.threads());
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12});
+  const bool one_loop = chance(random, 2), taps = chance(random, 4), in_lds = !chance(random, 3);
+  const SizeFacts facts{.most = 1 << 12, .multiple = v};
+  std::vector<Sym> K;
+  for (int s = 0; s < (one_loop ? 1 : products); ++s) K.push_back(k.size("k" + std::to_string(s), facts));
+  const auto depth = [&](std::size_t s) { return K[one_loop ? 0 : s]; };
+  const Tensor C = k.output("c", of_c, {M, N}), R = k.input("row", of_c, {Sym(1), N}),
+               Z = k.input("z", of_c, {M, N});
+  const Tensor pixels = taps ? k.input("pixels", e, {M, K[0]}) : C;
+  std::vector<Tensor> A, B;
+  for (std::size_t s = 0; s < static_cast<std::size_t>(products); ++s) {
+    const std::string number = std::to_string(s);
+    const bool window = taps && (one_loop || s == 0);
+    A.push_back(window ? k.window("tap" + number, pixels, {{M, {{M, 0}}}, {K[0], {{K[0], 1}}}},
+                                  {static_cast<int>(s) - 1, 0})
+                       : k.input("a" + number, e, {M, depth(s)}));
+    B.push_back(k.input("b" + number, e, {N, depth(s)}));
+  }
+  const bool epilogue = !whole && chance(random, 3);
+  const Tree tree = Tree::of_all(random, 1, 2);
+  k.computes(C, [&](const auto& c) {
+    std::vector<Expr> parts;
+    if (begins == 1) parts.push_back(k(R, {0, c[1]}));
+    if (begins == 2) parts.push_back(k(Z, {c[0], c[1]}));
+    if (begins == 3) parts.push_back(k.constant(2));
+    for (std::size_t s = 0; s < A.size(); ++s)
+      parts.push_back(k.sum(depth(s), [&](Sym i) { return k(A[s], {c[0], i}) * k(B[s], {c[1], i}); }));
+    std::shuffle(parts.begin(), parts.end(), random);
+    Expr all = parts[0];
+    for (std::size_t s = 1; s < parts.size(); ++s) all = all + parts[s];
+    return epilogue ? tree.of({all}, nullptr) : all;
+  });
+  const Sym bn = k.workgroups(0, N, tile_n), bm = k.workgroups(1, M, tile_m);
+  if (chance(random, 5)) k.persistent(one_of(random, {1, 2, 3}));
+  const View of_tile = k.tile(C, {tile_m, tile_n}, {bm, bn});
+  Fragment acc = begins == 2 ? k.load(k.tile(Z, {tile_m, tile_n}, {bm, bn}), mma.c(), 1)
+                             : k.zeros(of_c, mma.c(), {tile_m, tile_n});
+  if (begins == 1)
+    k.update(acc, {k.load(k.tile(R, {1, tile_n}, {0, bn}), without_axis(mma.c(), 0), 1)},
+             [](const auto& x) { return x[0] + x[1]; });
+  if (begins == 2)
+    acc = k.map(
+        {acc}, [](const auto& x) { return x[0]; }, of_c);
+  if (begins == 3) k.update(acc, {}, [&](const auto& x) { return x[0] + k.constant(2); });
+  std::vector<Tensor> lds;
+  const int places = one_loop || chance(random, 2) ? products : 1;
+  for (int s = 0; s < places; ++s)
+    for (const auto& [name, rows] : {std::pair("lds_a", tile_m), std::pair("lds_b", tile_n)})
+      lds.push_back(k.lds(name + std::to_string(s), e, {rows, tile_k}, Swizzle(), one_of(random, {0, 16})));
+  const auto add = [&](std::size_t s, Sym t) {
+    const std::size_t at = 2 * (s % static_cast<std::size_t>(places));
+    k.copy(k.tile(A[s], {tile_m, tile_k}, {bm, t}), lds[at], rows_tv(tile_m, tile_k, v, mma.threads()), v);
+    const View from = k.tile(B[s], {tile_n, tile_k}, {bn, t});
+    if (in_lds) k.copy(from, lds[at + 1], rows_tv(tile_n, tile_k, v, mma.threads()), v);
+    k.mma(acc, k.read(lds[at], mma.a(), v),
+          in_lds ? k.read(lds[at + 1], mma.b(), v) : k.load(from, mma.b(), v), mma);
+  };
+  const auto pipeline = [&] { return Pipeline{one_of(random, {0, 1, 2}), one_of(random, {1, 2, 3})}; };
+  if (one_loop)
+    k.loop(K[0], tile_k, pipeline(), [&](Sym t) {
+      for (std::size_t s = 0; s < A.size(); ++s) add(s, t);
+    });
+  else
+    for (std::size_t s = 0; s < A.size(); ++s) k.loop(K[s], tile_k, pipeline(), [&](Sym t) { add(s, t); });
+  k.store(epilogue ? k.map({acc}, [&](const auto& x) { return tree.of(x, &random); }) : acc, of_tile, 1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.push_back({around(random, tile_m, 1, 2), around(random, tile_n, 1, 2)});
+    for (std::size_t s = 0; s < K.size(); ++s) sizes.back().push_back(around(random, tile_k, v, 3));
+  }
   return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
 }
 
@@ -1774,13 +1861,31 @@ Drawn devices(Random& random) {
 }
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
-  static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise},   {"rows", row_folds},    {"carried", carried},   {"products", products},
-      {"streamed", streamed},     {"branches", branches}, {"tickets", tickets},   {"turns", turns},
-      {"elements", elements},     {"roles", roles},       {"gathers", gathers},   {"lanes", lanes},
-      {"bounded", bounded},       {"shifted", shifted},   {"integers", integers}, {"nested", nested},
-      {"persistent", persistent}, {"named", named_rows},  {"windows", windows},   {"pages", pages},
-      {"parts", parts},           {"formulas", formulas}, {"devices", devices},   {"columns", columns}};
+  static const std::map<std::string, Drawn (*)(Random&)> all = {{"pointwise", pointwise},
+                                                                {"rows", row_folds},
+                                                                {"carried", carried},
+                                                                {"products", products},
+                                                                {"streamed", streamed},
+                                                                {"branches", branches},
+                                                                {"tickets", tickets},
+                                                                {"turns", turns},
+                                                                {"elements", elements},
+                                                                {"roles", roles},
+                                                                {"gathers", gathers},
+                                                                {"lanes", lanes},
+                                                                {"bounded", bounded},
+                                                                {"shifted", shifted},
+                                                                {"integers", integers},
+                                                                {"nested", nested},
+                                                                {"persistent", persistent},
+                                                                {"named", named_rows},
+                                                                {"windows", windows},
+                                                                {"pages", pages},
+                                                                {"parts", parts},
+                                                                {"formulas", formulas},
+                                                                {"devices", devices},
+                                                                {"columns", columns},
+                                                                {"sums", sums}};
   return all;
 }
 

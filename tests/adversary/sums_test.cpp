@@ -1,0 +1,115 @@
+// Accumulators of several sums: what they held before, and products of other operands, in one loop or in several.
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+
+namespace sums {
+
+using namespace adversary;
+
+namespace {
+
+enum class Begins { with_zeros, with_a_row, with_a_matrix };
+struct Several {
+  int products = 2;
+  bool one_loop = true;
+  Begins begins = Begins::with_zeros;
+  bool taps = false;    ///< of one row of pixels: products of x(m + tap, i), by windows
+  bool forgets = false; ///< the last product
+  bool twice = false;   ///< instead, the first product again
+  bool after = false;   ///< a map in the loop looks at the accumulator
+  bool stale = false;   ///< the specification has no row or matrix
+  Pipeline pipeline{.distance = 1, .ring = 2};
+};
+// c(m, n) = what was there + sum of x_s(m, i) w_s(n, i) over i, for each s.
+std::function<Program()> several(Several how) {
+  return [how] {
+    const Element e = Element::f16;
+    const MmaTiling mma =
+        MmaTiling::of(Atom::mma_best(target(), e, e, Element::f32, 16), 2, 1, 32, 32, 32, 8);
+    Program k("several", target(), mma.threads());
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10, .multiple = 4}),
+              deep = k.size("k", {.most = 1 << 10, .multiple = 8});
+    const Tensor c = k.output("c", Element::f32, {m, n}), row = k.input("row", Element::f32, {1, n}),
+                 matrix = k.input("matrix", Element::f32, {m, n});
+    std::vector<Tensor> x, w;
+    const Tensor pixels = how.taps ? k.input("pixels", e, {m, deep}) : Tensor{};
+    for (int s = 0; s < how.products; ++s) {
+      const std::string number = std::to_string(s);
+      x.push_back(how.taps
+                      ? k.window("tap" + number, pixels, {{m, {{m, 0}}}, {deep, {{deep, 1}}}}, {s - 1, 0})
+                      : k.input("x" + number, e, {m, deep}));
+      w.push_back(k.input("w" + number, e, {n, deep}));
+    }
+    k.computes(c, [&](const auto& at) {
+      Expr all = how.stale                             ? k.constant(0)
+                 : how.begins == Begins::with_a_row    ? k(row, {0, at[1]})
+                 : how.begins == Begins::with_a_matrix ? k(matrix, {at[0], at[1]})
+                                                       : k.constant(0);
+      for (std::size_t s = 0; s < x.size(); ++s)
+        all = all + k.sum(deep, [&](Sym i) { return k(x[s], {at[0], i}) * k(w[s], {at[1], i}); });
+      return all;
+    });
+    const Sym bn = k.workgroups(0, n, 32), bm = k.workgroups(1, m, 32);
+    const Layout rows = rows_tv(32, 32, 8, mma.threads());
+    const std::vector<int> tile{32, 32};
+    Fragment acc =
+        how.begins == Begins::with_a_matrix
+            ? k.map({k.load(k.tile(matrix, tile, {bm, bn}), mma.c(), 1)}, [](const auto& v) { return v[0]; })
+            : k.zeros(Element::f32, mma.c(), tile);
+    if (how.begins == Begins::with_a_row)
+      k.update(acc, {k.load(k.tile(row, {1, 32}, {0, bn}), without_axis(mma.c(), 0), 1)},
+               [](const auto& v) { return v[0] + v[1]; });
+    std::vector<Tensor> lds;
+    for (int s = 0; s < (how.one_loop ? how.products : 1); ++s)
+      for (const char* name : {"x_lds", "w_lds"})
+        lds.push_back(k.lds(name + std::to_string(s), e, tile, Swizzle(2, 3, 3)));
+    const auto add = [&](std::size_t s, Sym t) {
+      const std::size_t of = how.twice && s == x.size() - 1 ? 0 : s, at = how.one_loop ? 2 * s : 0;
+      k.copy(k.tile(x[of], tile, {bm, t}), lds[at], rows, 8);
+      k.copy(k.tile(w[of], tile, {bn, t}), lds[at + 1], rows, 8);
+      k.mma(acc, k.read(lds[at], mma.a(), 8), k.read(lds[at + 1], mma.b(), 8), mma);
+      if (how.after) k.update(acc, {}, [](const auto& v) { return v[0] * 2; });
+    };
+    const std::size_t count = x.size() - (how.forgets ? 1 : 0);
+    if (how.one_loop)
+      k.loop(deep, 32, how.pipeline, [&](Sym t) {
+        for (std::size_t s = 0; s < count; ++s) add(s, t);
+      });
+    else
+      for (std::size_t s = 0; s < count; ++s) k.loop(deep, 32, how.pipeline, [&, s](Sym t) { add(s, t); });
+    k.store(acc, k.tile(c, tile, {bm, bn}), 4);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("sums: several products into one accumulator, and what it held before") {
+  const std::vector<Sizes> sizes = {{32, 32, 32}, {50, 36, 72}, {1, 4, 8}};
+  std::vector<Attack> all;
+  for (const bool one_loop : {true, false})
+    for (const Begins begins : {Begins::with_zeros, Begins::with_a_row, Begins::with_a_matrix})
+      for (const auto& [distance, ring] : {std::pair(0, 1), std::pair(1, 2), std::pair(2, 2)})
+        all.push_back({std::string(one_loop ? "one loop" : "two loops") + ", distance " +
+                           std::to_string(distance) + ", begins " + std::to_string(static_cast<int>(begins)),
+                       "", several({.one_loop = one_loop, .begins = begins, .pipeline = {distance, ring}}),
+                       sizes});
+  all.push_back(
+      {"one product after a row", "", several({.products = 1, .begins = Begins::with_a_row}), sizes});
+  all.push_back({"three taps", "", several({.products = 3, .taps = true}), sizes});
+  all.push_back(
+      {"three taps in three loops", "", several({.products = 3, .one_loop = false, .taps = true}), sizes});
+  const std::string specified = "c is what the specification says";
+  for (const bool one_loop : {true, false}) {
+    all.push_back(
+        {"a product is missing", specified, several({.one_loop = one_loop, .forgets = true}), sizes});
+    all.push_back({"a product twice", "summed once", several({.one_loop = one_loop, .twice = true}), sizes});
+    all.push_back({"a row too much", specified,
+                   several({.one_loop = one_loop, .begins = Begins::with_a_row, .stale = true}), sizes});
+    all.push_back({"doubled on the way", specified, several({.one_loop = one_loop, .after = true}), sizes});
+  }
+  attack(all);
+}
+
+} // namespace sums

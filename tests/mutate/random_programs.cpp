@@ -661,15 +661,16 @@ Drawn sums(Random& random) {
   const Element e = whole ? Element::i8 : std::vector{Element::f16, Element::bf16}[random() % 2],
                 of_c = whole ? Element::i32 : Element::f32;
   const int deep = whole ? 32 : 16, waves_m = one_of(random, {1, 2}), waves_n = one_of(random, {1, 2}),
-            tile_m = 16 * waves_m * one_of(random, {1, 2}), tile_n = 16 * waves_n * one_of(random, {1, 2}),
+            tile_m = 16 * waves_m * waves_n, tile_n = 16 * waves_n * waves_m * one_of(random, {1, 2}),
             v = whole ? 8 : one_of(random, {4, 8}), tile_k = one_of(random, {32, 64}),
-            products = one_of(random, {1, 2, 2, 3}), begins = one_of(random, {0, 0, 1, 2, 3});
+            products = one_of(random, {1, 2, 2, 3}), begins = whole ? 0 : one_of(random, {0, 0, 1, 2, 3});
   const MmaTiling mma =
       MmaTiling::of(Atom::mma_of(target, e, e, of_c, 16, deep), waves_m, waves_n, tile_m, tile_n, tile_k, v);
   Program k("sums", target, mma.threads());
   const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12});
   const bool one_loop = chance(random, 2), taps = chance(random, 4), in_lds = !chance(random, 3);
-  const SizeFacts facts{.most = 1 << 12, .multiple = v};
+  // A window is not loaded ahead of a trip that may end inside of its tile.
+  const SizeFacts facts{.most = 1 << 12, .multiple = taps ? tile_k : v};
   std::vector<Sym> K;
   for (int s = 0; s < (one_loop ? 1 : products); ++s) K.push_back(k.size("k" + std::to_string(s), facts));
   const auto depth = [&](std::size_t s) { return K[one_loop ? 0 : s]; };
@@ -735,7 +736,8 @@ Drawn sums(Random& random) {
   std::vector<Sizes> sizes;
   for (int i = 0; i < 3; ++i) {
     sizes.push_back({around(random, tile_m, 1, 2), around(random, tile_n, 1, 2)});
-    for (std::size_t s = 0; s < K.size(); ++s) sizes.back().push_back(around(random, tile_k, v, 3));
+    for (std::size_t s = 0; s < K.size(); ++s)
+      sizes.back().push_back(around(random, tile_k, taps ? tile_k : v, 3));
   }
   return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
 }

@@ -1,9 +1,11 @@
 // Integers modulo 2^32 in maps: as published, against the specification on the emulator, and what is refused.
 #include "specified.h"
 
+#include <inlay/codegen/small_numbers.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/philox.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -90,6 +92,50 @@ TEST_CASE("integers: Philox4x32-10 has the published known answers") {
               inputs);
       for (std::size_t i = 0; i < known.size(); ++i) CHECK(got[i] == known[i][6 + word]);
     }
+}
+
+TEST_CASE("integers: numbers of 4 and 6 bits from their codes and to them") {
+  for (const std::string arch : {"gfx90a", "gfx942", "gfx950"})
+    for (const Element e : {Element::e2m1, Element::e2m3, Element::e3m2, Element::i4}) {
+      INFO(arch << " " << to_string(e));
+      const int bits = codegen::bits(e);
+      Words codes, numbers;
+      std::vector<double> values;
+      for (std::uint32_t c = 0; c < 1U << bits; ++c) {
+        codes.push_back(c | 0xabcd0000U << (c % 3)); // what stands above is ignored
+        codes.back() = (codes.back() & ~((1U << bits) - 1)) | c;
+        values.push_back(codegen::decode(e, c));
+      }
+      const Words got = run(line(arch, {Element::i32}, Element::f32,
+                                 [&](Program&, const auto& x, Sym) { return from_code(e, integer(x[0])); }),
+                            {codes});
+      for (std::size_t c = 0; c < codes.size(); ++c)
+        CHECK(static_cast<double>(std::bit_cast<float>(got[c])) == values[c]);
+      // Every number, halfway to the next and beside that, and past the ends.
+      std::sort(values.begin(), values.end());
+      std::vector<float> x = {1e30F, -1e30F, INFINITY, -INFINITY, 1e-30F, -1e-30F, 0.26F, -3.3F};
+      for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+        const auto half = static_cast<float>((values[i] + values[i + 1]) / 2);
+        for (const float near :
+             {static_cast<float>(values[i]), half, std::nextafter(half, 1e9F), std::nextafter(half, -1e9F)})
+          if (near != 0) x.push_back(near);
+      }
+      x.push_back(static_cast<float>(values.back()) * 1.5F);
+      while (x.size() % 4 != 0) x.push_back(1);
+      for (const float f : x) numbers.push_back(std::bit_cast<std::uint32_t>(f));
+      const Words coded = run(line(arch, {Element::f32}, Element::i32,
+                                   [&](Program&, const auto& v, Sym) { return to_code(e, v[0]); }),
+                              {numbers});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        INFO(x[i]);
+        const auto wanted = codegen::encode(e, x[i], codegen::Overflow::saturate);
+        CHECK(coded[i] == wanted);
+      }
+    }
+  Expressions of;
+  CHECK_THROWS_WITH(from_code(Element::e4m3fn, of.integer(1)), Catch::Contains("e2m1, e2m3, e3m2 or i4"));
+  CHECK_THROWS_WITH(from_code(Element::e2m1, of.constant(1)), Catch::Contains("it takes an integer"));
+  CHECK_THROWS_WITH(to_code(Element::i4, of.integer(1)), Catch::Contains("it takes a number"));
 }
 
 TEST_CASE("integers: every function on the emulator is that of C++") {

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/small_numbers.h>
 #include <inlay/kernels/philox.h>
 
 namespace inlay::python {
@@ -64,6 +65,14 @@ void add_integers(py::module_& m, const char* name, const char* text) {
         return at_call([&] { return PyExpr{a.program, f(a.value, operand(a.program, name, b))}; });
       },
       py::arg("a"), py::arg("b"), text);
+}
+
+// f of an element of few bits.
+template <codegen::Expr (*f)(codegen::Element, codegen::Expr)>
+PyExpr small(const std::string& type, const PyExpr& x) {
+  return at_call([&] {
+    return PyExpr{x.program, f(codegen::parse_element(type, x.program->source.program.target()), x.value)};
+  });
 }
 
 template <Expr (*f)(Expr)>
@@ -270,6 +279,16 @@ void add_expressions(py::module_& m) {
   m.def("to_number_unsigned", &unary<codegen::to_number_unsigned>, py::arg("x"),
         "An integer as a number from 0 to 2^32 - 1.");
   m.def("popcount", &unary<codegen::popcount>, py::arg("x"), "How many bits of an integer are set.");
+  m.def(
+      "from_code",
+      [](const std::string& type, const PyExpr& code) { return small<codegen::from_code>(type, code); },
+      py::arg("type"), py::arg("code"),
+      "The number whose code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' the lowest bits of an integer are.");
+  m.def(
+      "to_code", [](const std::string& type, const PyExpr& x) { return small<codegen::to_code>(type, x); },
+      py::arg("type"), py::arg("x"),
+      "The code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' of the nearest number, ties to the even code; past "
+      "the ends the last one.");
   add_integers<codegen::mul_hi>(m, "mul_hi", "Bits 32 to 63 of the product of two integers, unsigned.");
   add_integers<codegen::shift_right_signed>(m, "shift_right_signed", "a >> b with copies of the sign.");
   add_integers<codegen::less_unsigned>(m, "less_unsigned", "a < b, 1 or 0.");

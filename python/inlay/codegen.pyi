@@ -405,6 +405,8 @@ def floor_mod(a: Union[Sym, int], b: Union[Sym, int]) -> Sym:
     """a - b * (a // b)"""
 def from_bits(x: Expr) -> Expr:
     """The f32 with that code."""
+def from_code(type: str, code: Expr) -> Expr:
+    """The number whose code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' the lowest bits of an integer are."""
 def inside(index: Union[Sym, int], bound: Union[Sym, int], x: Expr, beyond: float) -> Expr:
     """index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside."""
 def integer(x: Expr) -> Expr:
@@ -447,6 +449,8 @@ def shift_right_signed(a: Expr, b: Any) -> Expr:
     """a >> b with copies of the sign."""
 def sqrt(x: Expr) -> Expr:
     """The square root."""
+def to_code(type: str, x: Expr) -> Expr:
+    """The code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' of the nearest number, ties to the even code; past the ends the last one."""
 def to_number(x: Expr) -> Expr:
     """An integer as a number, with its sign."""
 def to_number_unsigned(x: Expr) -> Expr:

@@ -538,8 +538,7 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
   out.origin = line(x.origin, y.origin);
   out.rounds = line(x.rounds, y.rounds);
   out.first = line(x.first, y.first);
-  for (std::size_t i = 0; i < x.others.size(); ++i)
-    out.others[i] = extrapolate(x.others[i], y.others[i], u);
+  for (std::size_t i = 0; i < x.others.size(); ++i) out.others[i] = extrapolate(x.others[i], y.others[i], u);
   return out;
 }
 

@@ -824,6 +824,7 @@ private:
           continue;
         }
         first.push_back({extent, 0, -1});
+        if (!moves && !idempotent(f.monoid)) continue; // they have the same elements: one of them is read
         const std::size_t so_far = along.size();
         for (std::size_t i = 0; i < so_far; ++i) along.push_back(along[i] + distance);
       }

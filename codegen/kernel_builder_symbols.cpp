@@ -35,6 +35,41 @@ std::optional<int> log2_of(Sym a) {
   return __builtin_ctzll(static_cast<unsigned long long>(c->value()));
 }
 enum class Sign : std::uint8_t { no, yes };
+bool fits(Sym a) { return known_within(a, 0, u32_max) || known_within(a, i32_min, INT32_MAX); }
+// The same value, as one whose bounds are known to fit where this one's are not: n - i - min(n - i, m - i) is max(0, n - m).
+Sym fitting(Sym a) {
+  if (fits(a)) return a;
+  for (const Term& t : a.terms()) {
+    const Int c = t.coefficient;
+    if (t.factors().size() != 1 || t.factors()[0].power != 1 || (c != Int(1) && c != Int(-1))) continue;
+    const SymAtom& atom = a.context()->atom(t.factors()[0].atom);
+    if ((atom.kind != AtomKind::min && atom.kind != AtomKind::max) || atom.operands.size() != 2) continue;
+    const Sym rest = a - Sym(c) * a.context()->value(t.factors()[0].atom),
+              x = rest + Sym(c) * atom.operands[0], y = rest + Sym(c) * atom.operands[1];
+    const Sym same = (atom.kind == AtomKind::min) == (c == Int(1)) ? min(x, y) : max(x, y);
+    if (fits(same)) return same;
+  }
+  return a;
+}
+// a = first - second, neither with a term below 0.
+std::pair<Sym, Sym> parts_of(Sym a) {
+  Sym less = Sym(std::min(Int(0), a.constant_term()));
+  for (const Term& t : a.terms())
+    if (t.coefficient < Int(0)) {
+      Sym of = Sym(t.coefficient);
+      for (const Factor& f : t.factors())
+        for (std::uint32_t n = 0; n < f.power; ++n) of = of * a.context()->value(f.atom);
+      less += of;
+    }
+  return {a - less, Sym(0) - less};
+}
+// Two values as two that are as much apart, where their difference may need more than 32 bits.
+void fit_both(Sym& a, Sym& b) {
+  a = fitting(a), b = fitting(b);
+  if (fits(a) && fits(b)) return;
+  const auto [more, less] = parts_of(b - a);
+  if (fits(more) && fits(less)) a = less, b = more;
+}
 // How these values lie in 32 bits, so that they can be compared, divided and shifted right. Sums, products, shifts left and
 // bits need no such thing: their low 32 bits are those of their operands'.
 Sign sign_in_32_bits(std::initializer_list<Sym> values) {
@@ -59,6 +94,7 @@ Sign sign_in_32_bits(std::initializer_list<Sym> values) {
 } // namespace
 
 Value KernelBuilder::lower(Sym value) {
+  value = fitting(value);
   (void)sign_in_32_bits({value});
   return lower_low(value);
 }
@@ -76,10 +112,12 @@ Value KernelBuilder::to_float(Sym a) {
                      Type::f32());
 }
 Value KernelBuilder::less(Sym a, Sym b) {
+  fit_both(a, b);
   const bool is_signed = sign_in_32_bits({a, b}) == Sign::yes;
   return compare(is_signed ? Compare::slt : Compare::ult, lower_low(a), lower_low(b));
 }
 Value KernelBuilder::at_most(Sym a, Sym b) {
+  fit_both(a, b);
   const bool is_signed = sign_in_32_bits({a, b}) == Sign::yes;
   return compare(is_signed ? Compare::sle : Compare::ule, lower_low(a), lower_low(b));
 }
@@ -126,7 +164,11 @@ Value KernelBuilder::Impl::lower(Sym a) {
 }
 
 Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
-  const SymAtom atom = symbols_of.atom(id);
+  SymAtom atom = symbols_of.atom(id);
+  for (Sym& x : atom.operands) x = fitting(x);
+  if (atom.kind == AtomKind::max && atom.operands[0] == Sym(0) && !fits(atom.operands[1]))
+    if (const auto [more, less] = parts_of(atom.operands[1]); fits(more) && fits(less))
+      return lower(more - min(more, less));
   const auto operand = [&](std::size_t k) { return get(lower(atom.operands[k])); };
   const auto flag = [&](llvm::Value* condition) { return i32(ir.CreateZExt(condition, ir.getInt32Ty())); };
   const auto is_signed = [&] { return sign_in_32_bits({atom.operands[0], atom.operands[1]}) == Sign::yes; };

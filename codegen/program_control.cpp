@@ -191,7 +191,14 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
         "if_less: " + why,
         Words(*this)(to_string(a) + " < " + to_string(b)) + ", line " + std::to_string(where.line()), hint);
   };
-  if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one after the other");
+  // Less than the least of two is less than both.
+  if (const auto two = least_of(b))
+    return if_less(
+        a, two->first, [&] { if_less(a, two->second, then, otherwise, where); }, otherwise, where);
+  if (loops_open_ > 0)
+    refuse("a branch inside a loop is not generated",
+           "two loops, one after the other; inside(..) or select(..) in a map; or k.persistent(..), whose "
+           "workgroups run the program, with its branches, for each tile");
   if (!role_.all()) refuse("a branch inside of a role is not generated", "the roles inside of the branch");
   for (const Sym& s : {a, b})
     for (const AtomId atom : inlay::symbols(s)) {

@@ -170,8 +170,23 @@ bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const
 }
 
 bool Interpreter::at_most(Sym a, Sym b) {
-  return less_equal(a, b) || std::any_of(given_.begin(), given_.end(), [&](const auto& x) {
-           return less_equal(a, relate(world(x.first))) && less_equal(relate(world(x.second)), b);
+  if (less_equal(a, b)) return true;
+  for (const inlay::Term& term : b.terms())
+    for (const Factor& f : term.factors())
+      if (const auto two = least_of(context_.value(f.atom));
+          two && context_.atom(f.atom).operands.size() == 2) {
+        const std::pair<AtomId, Sym> first[] = {{f.atom, two->first}}, second[] = {{f.atom, two->second}};
+        return at_most(a, substitute(b, first)) && at_most(a, substitute(b, second)); // it is one of them
+      }
+  return std::any_of(given_.begin(), given_.end(),
+                     [&](const auto& x) {
+                       const Sym least = relate(world(x.first)), other = relate(world(x.second));
+                       // Of two ends of a part, too, which are that far from its begin.
+                       return (less_equal(a, least) && less_equal(other, b)) ||
+                              less_equal(a - least, b - other);
+                     }) ||
+         std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
+           return is_bound(code_, u) && less_equal(a, b - relate(world(u.symbol)));
          });
 }
 
@@ -440,7 +455,10 @@ void Interpreter::fold_values(State& s, const Inst& i) {
             sets_.unite(out[th], sets[th * static_cast<std::size_t>(n) + static_cast<std::size_t>(e)], twice);
         if (twice && !idempotent(i.monoid))
           refute("every element is summed once", describe(t),
-                 "work-item " + std::to_string(th) + " adds a part twice");
+                 "work-item " + std::to_string(th) +
+                     " adds a part twice\n  hint   a layout in which each element along the axis is one "
+                     "work-item's, or a "
+                     "number of waves that is a power of two");
       }
     }
     t.sets = columns_.intern(std::move(out));

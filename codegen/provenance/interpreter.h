@@ -352,7 +352,7 @@ private:
   bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& begins,
              const std::vector<Sym>& ends, Monoid monoid);
   bool covers(const Term& t);
-  // a <= b, also by what is given of the two ends of a loop.
+  // a <= b, also by what is given of the two ends of a loop, and because no number from a table that bounds something is negative.
   bool at_most(Sym a, Sym b);
   // Indices from which on the body of a fold is the empty element, because its conditions say so.
   std::vector<Sym> ends_of(const ExprNode& fold);
@@ -460,7 +460,7 @@ private:
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.
   Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
-  // A part of a fold that is one element: sum(i < n over [3, 4), f(i)) is f(3), where 3 is below n.
+  // A part of a fold that is one element, or none: sum(i < n over [3, 4), f(i)) is f(3), where 3 is below n.
   Expr parts_of_one(Expr e);
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s, const Inst& i);

@@ -111,6 +111,15 @@ bool Interpreter::assume(const Guard& g) {
       return 0;
     return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
   };
+  // Of two numbers from memory the greater one is written as the other and more: then both are still known not to be negative.
+  if (std::all_of(symbols(room).begin(), symbols(room).end(), [&](AtomId x) { return is(x, p_.uniforms()); }))
+    for (const AtomId x : symbols(room)) {
+      const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}};
+      const Sym rest = substitute(room, at0), symbol = context_.value(x);
+      if (!(room == symbol + rest) || rest.is_constant()) continue;
+      if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
+        return *possible;
+    }
   for (const int wanted : {0, 1, 2})
     for (const AtomId x : symbols(room))
       if (rank(x) == wanted)

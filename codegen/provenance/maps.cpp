@@ -734,7 +734,7 @@ std::optional<Term> Interpreter::part_at(const Term& t, Sym origin, std::optiona
   out.facts.clear();
   bool limited = false;
   for (const Fact& f : t.facts) {
-    if (!(f.index == index)) {
+    if (!(f.index == index) && !(exiting_ && relate(f.index) == relate(index))) {
       if (column && mentions(f.index, *dollar(*column).as_atom())) return {};
       if (f.condition) continue;
       out.facts.push_back(f);

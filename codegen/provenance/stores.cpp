@@ -390,8 +390,13 @@ Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns, std::vecto
 
 Expr Interpreter::parts_of_one(Expr e) {
   return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
-    if (n.fn != Fn::fold || n.index.size() != 3 || !(n.index[2] - n.index[1] == Sym(1))) return std::nullopt;
-    if (!less_equal(Sym(0), n.index[1]) || !less_equal(n.index[2], n.index[0])) return std::nullopt;
+    if (n.fn != Fn::fold || n.index.size() != 3) return std::nullopt;
+    if (less_equal(n.index[2], n.index[1]) || less_equal(n.index[0], n.index[1]))
+      return x_.constant(empty_element(n.monoid));
+    const Sym end =
+        at_most(n.index[0], n.index[2]) ? n.index[0] : n.index[2]; // no element is beyond the extent
+    if (!(end - n.index[1] == Sym(1)) || !at_most(Sym(0), n.index[1]) || !less_equal(end, n.index[0]))
+      return std::nullopt;
     const std::pair<AtomId, Sym> first[] = {{*n.sym.as_atom(), n.index[1]}};
     return x_.substitute({&x_, n.args[0]}, first);
   }));

@@ -263,7 +263,7 @@ bool Interpreter::part_of_sum(Term& t, Expr wanted) {
     const auto high = reached(t.intervals, low, t.monoid);
     // To where the specification goes, or both beyond the end of the sum.
     if (high && relate(n.index[0]) == limit &&
-        (*high == end || (less_equal(limit, *high) && less_equal(limit, end))))
+        (*high == end || (less_equal(limit, *high) && at_most(limit, end))))
       part.emplace(low, end);
     return std::nullopt;
   });

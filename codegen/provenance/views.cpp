@@ -412,7 +412,7 @@ void Interpreter::memory_claims(const Inst& i) {
   const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
-    if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]) && !less_equal(Sym(0), r.origin[axis]))
+    if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]) && !at_most(Sym(0), r.origin[axis]))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
              "axis " + std::to_string(axis) + " may begin at a negative coordinate");
     const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;
@@ -709,7 +709,16 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
   }
   if (a.ends_with_tensor) check(a.records + a.base, "number of records");
   // The hardware adds both to the base as numbers without a sign.
-  if (!decide(ClaimKind::less_equal, Sym(0), world(a.step)) && !less_equal(Sym(0), world(a.step)))
+  const auto of_one_axis = [&](Sym step) { // strides are not negative, nor is what a tile begins with
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+      std::vector<Sym> at(t.shape.size(), Sym(0));
+      at[axis] = prepared(i).origin[axis];
+      if (step == world(from_zero.at(at)) && at_most(Sym(0), at[axis])) return true;
+    }
+    return false;
+  };
+  const Sym step = world(a.step);
+  if (!decide(ClaimKind::less_equal, Sym(0), step) && !less_equal(Sym(0), step) && !of_one_axis(step))
     refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.step),
            "the offset of a trip may be negative");
   for (const Column& c : prepared(i).coordinate)

@@ -83,7 +83,98 @@ std::function<Program()> several(Several how) {
   };
 }
 
+// y(m) = the fold of a row, of which some waves have the same elements.
+std::function<Program()> replicas(Monoid monoid, const std::string& layout, int columns, int threads) {
+  return [=] {
+    Program k("replicas", target(), threads);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = columns});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k.fold(monoid, n, [&](Sym i) { return k(x, {c[0], i}); }); });
+    const Sym b = k.workgroups(0, m, 4);
+    const Fragment row = k.load(k.tile(x, {4, columns}, {b, 0}), parse_layout(layout), 1);
+    const Fragment all = monoid == Monoid::sum ? row : k.fill(row, 1, 0, n, empty_element(monoid));
+    k.store(k.fold(monoid, all, 1), k.tile(y, {4, 1}, {b, 0}), 1);
+    return k;
+  };
+}
+
+// y(s) = the sum of the rows from starts(s) to before starts(s + 1), by a loop that begins and ends where memory says.
+struct Segments {
+  int begin = 0, end = 0,
+      otherwise = 0;                 ///< added to where the loop begins and ends, and what an empty one is
+  bool whole = true, bounded = true; ///< the branch asks for both; the loop ends with the rows
+  bool far = false;
+};
+std::function<Program()> segments(Segments how) {
+  return [how] {
+    Program k("segments", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              d = k.size("d", {.most = 1 << 9, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {m, d}), x = k.input("x", Element::f32, {n, d}),
+                 starts = k.input("starts", Element::i32, {m + Sym(1)});
+    if (how.far) k.far(x);
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, k.value(starts, c[0]), k.value(starts, c[0] + Sym(1)), [&](Sym i) {
+        return k(x, {i, c[1]});
+      });
+    });
+    const Sym s = k.workgroups(0, m, 1), b = k.workgroups(1, d, 256), first = k.uniform(starts, s),
+              last = k.uniform(starts, s + Sym(1));
+    const Layout tv = rows_tv(1, 256, 4, 64), row = without_axis(tv, 0);
+    const View to = k.tile(y, {1, 256}, {s, b});
+    const Sym end = how.bounded ? min(n, last) : last;
+    k.if_less(
+        first, how.whole ? min(n, last) : last,
+        [&] {
+          const Fragment acc = k.zeros(Element::f32, row, {1, 256});
+          k.loop(first + Sym(how.begin), end + Sym(how.end), 1, {.distance = 0, .ring = 1}, [&](Sym t) {
+            k.update(acc, {k.load(k.tile(x, {1, 256}, {t, b}), tv, 4)},
+                     [](const auto& v) { return v[0] + v[1]; });
+          });
+          k.store(acc, to, 4);
+        },
+        [&] {
+          k.store(k.full(how.otherwise, row, {1, 256}), to, 4);
+        });
+    return k;
+  };
+}
+
 } // namespace
+
+TEST_CASE("sums: segments, from where memory says to where it says") {
+  const std::vector<Sizes> sizes = {{9, 8, 4}, {3, 1, 260}, {20, 30, 8}};
+  const std::string specified = "y is what the specification says", once = "the loop runs at least once";
+  attack({{"as they are", "", segments({}), sizes},
+          {"by 64 bits", "", segments({.far = true}), sizes},
+          {"one row late", once, segments({.begin = 1}), sizes},
+          {"an end one row late", once, segments({.end = 1}), sizes},
+          {"an empty one is 1", specified, segments({.otherwise = 1}), sizes},
+          {"not asked whether it begins inside", once, segments({.whole = false}), sizes},
+          {"beyond the rows",
+           "may start past n",
+           segments({.bounded = false}),
+           sizes,
+           {},
+           "right where no segment ends past the rows"}});
+}
+
+TEST_CASE("sums: waves that have the same elements of a row") {
+  std::vector<Attack> all;
+  for (const Monoid monoid : {Monoid::sum, Monoid::max})
+    for (const char* layout :
+         {"((16,4,2,2),2):((2@1,1@0,0,32@1),1@1)", "((16,4,2,2),2):((2@1,1@0,32@1,0),1@1)",
+          "((32,2,2,2),2):((1@1,2@0,32@1,0),1@0)"})
+      all.push_back({std::string(to_string(monoid)) + " " + layout,
+                     "",
+                     replicas(monoid, layout, 64, 256),
+                     {{4, 64}, {7, 33}, {1, 1}}});
+  all.push_back({"six waves",
+                 "a number of waves that is a power of two",
+                 replicas(Monoid::sum, "((16,4,2,3),2):((2@1,1@0,0,32@1),1@1)", 96, 384),
+                 {{4, 96}, {7, 33}}});
+  attack(all);
+}
 
 TEST_CASE("sums: several products into one accumulator, and what it held before") {
   const std::vector<Sizes> sizes = {{32, 32, 32}, {50, 36, 72}, {1, 4, 8}};

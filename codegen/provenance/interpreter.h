@@ -139,6 +139,8 @@ private:
   // Of addresses of 64 bits: what their guards have to be.
   void far_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
+  // Why entries of a table that is not cut evenly are not stored by.
+  std::string named_past_end(const Tensor& table, int at_once) const;
   /// Where a table names rows of one of the two alone, or others: how they are of one sum.
   std::string hint_paged(Expr a, Expr b) const;
   Tensor tensor_in_world(const Tensor& t) const;

@@ -112,8 +112,9 @@ bool Interpreter::assume(const Guard& g) {
     return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
   };
   // Of two numbers from memory the greater one is written as the other and more: then both are still known not to be negative.
-  if (std::all_of(symbols(room).begin(), symbols(room).end(), [&](AtomId x) { return is(x, p_.uniforms()); }))
-    for (const AtomId x : symbols(room)) {
+  const std::vector<AtomId> used = symbols(room);
+  if (std::all_of(used.begin(), used.end(), [&](AtomId x) { return is(x, p_.uniforms()); }))
+    for (const AtomId x : used) {
       const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}};
       const Sym rest = substitute(room, at0), symbol = context_.value(x);
       if (!(room == symbol + rest) || rest.is_constant()) continue;

@@ -241,9 +241,9 @@ void Interpreter::store(State& s, const Inst& i) {
     if ((named || !i.access.masked[axis]) && !only &&
         !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(shape[axis]))))
       refute("stores stay inside " + t.name, to_string(coordinate[axis]),
-             (named ? "the table's entry" : "axis " + std::to_string(axis) + " is not masked and") +
-                 std::string(" may pass ") + to_string(shape[axis]) +
-                 (named ? hint_multiple(p_.tensor(spec->table), i.access.extents[axis]) : ""));
+             named
+                 ? named_past_end(p_.tensor(spec->table), i.access.extents[axis])
+                 : "axis " + std::to_string(axis) + " is not masked and may pass " + to_string(shape[axis]));
   }
   prove(
       "stores stay inside " + t.name, [&] { return to_string(t.place); }, "facts");
@@ -253,6 +253,15 @@ void Interpreter::store(State& s, const Inst& i) {
   s.vm.push_back({});
   prove(
       claim, [&] { return to_string(spec->value, name_of_tensor()); }, "provenance");
+}
+
+std::string Interpreter::named_past_end(const Tensor& table, int at_once) const {
+  const std::string entries = to_string(table.shape[0]);
+  return "entries of " + table.name + " are taken " + std::to_string(at_once) +
+         " at a time, and those past its " + entries + " name row 0\n  hint   " + entries +
+         " declared a multiple of " + std::to_string(at_once) +
+         "; or a workgroup for each entry, t = k.workgroups(0, " + entries + ", 1), and the row k.uniform(" +
+         table.name + ", t)";
 }
 
 void Interpreter::record(Written& w, const Inst& i, const Prepared& r) {

@@ -137,7 +137,7 @@ TEST_CASE("adversary: rows that a table names are stored once, by whoever has th
                  put({.second_axis = true}),
                  {{5, 7, 128}, {9, 3, 256}}});
   all.push_back({"entries past the table's end",
-                 "declare t a multiple of 4",
+                 "t declared a multiple of 4; or a workgroup for each entry",
                  put({.by_registers = true, .ragged = true}),
                  {{5, 7, 128}, {9, 3, 256}}});
   all.push_back({"what workgroups add, read by the last of some",

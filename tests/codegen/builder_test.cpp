@@ -63,6 +63,44 @@ TEST_CASE("lowered formulas compute what evaluation says") {
   }
 }
 
+TEST_CASE("formulas whose difference needs more than 32 bits compute what evaluation says") {
+  // t and two numbers from memory, which may be as large as any.
+  std::mt19937 random(2);
+  const auto large = [&] { return std::int64_t(random() % 2 == 0 ? random() % 300 : random() % 0x7fffffff); };
+  for (int round = 0; round < 200; ++round) {
+    SymContext ctx;
+    const Sym t = ctx.symbol("t", {Int(0), Int(255)}), v = ctx.symbol("v", {Int(0), Int(INT32_MAX)}),
+              w = ctx.symbol("w", {Int(0), Int(INT32_MAX)});
+    KernelBuilder k = builder();
+    Assignment values;
+    for (const auto& [symbol, value] :
+         {std::pair(t, std::int64_t(random() % 256)), std::pair(v, large()), std::pair(w, large())}) {
+      INFO(to_string(symbol) << " = " << value);
+      k.bind(symbol, k.constant(static_cast<int>(value)));
+      values.set(symbol, Int(value));
+    }
+    INFO(evaluate(t, values).value() << ", " << evaluate(v, values).value() << ", "
+                                     << evaluate(w, values).value());
+    for (const char* text : {"max(0, t - v - w)", "t - w - min(t - w, v - w) + 1", "min(t, 300 + v) - 1"}) {
+      INFO(text);
+      const Sym formula = parse_sym(ctx, text);
+      const auto got = k.known(k.lower(formula));
+      REQUIRE(got);
+      CHECK(Int(*got) == evaluate(formula, values));
+    }
+    const Sym apart = t - v - w;
+    const bool positive = evaluate(apart, values) > Int(0), negative = evaluate(apart, values) < Int(0);
+    CHECK((k.known(k.less(Sym(0), apart)).value() != 0) == positive);
+    CHECK((k.known(k.less(apart, Sym(0))).value() != 0) == negative);
+    CHECK((k.known(k.at_most(Sym(0), apart)).value() != 0) == !negative);
+  }
+  SymContext ctx; // and what is no difference of two that fit is refused
+  const Sym v = ctx.symbol("v", {Int(0), Int(INT32_MAX)});
+  KernelBuilder k = builder();
+  k.bind(v, k.constant(1));
+  CHECK_THROWS_AS(k.lower(max(Sym(0), v * v - v)), CodegenError);
+}
+
 TEST_CASE("equal subexpressions are computed once in a region, and not taken out of one") {
   SymContext ctx;
   const Sym t = ctx.symbol("t", {Int(0), Int(255)});

@@ -49,6 +49,14 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
 void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
                    Where where) {
   if (begin == Sym(0)) return loop(end, tile, pipeline, body, where);
+  // Its first tile's row would be one that a table names, which is read where the tensor has it alone.
+  if (const Sym alone = begin - Sym(begin.constant_term());
+      pipeline.distance > 0 && pipeline.ring > 1 &&
+      std::any_of(uniforms_.begin(), uniforms_.end(), [&](const Uniform& u) { return u.symbol == alone; }))
+    throw CodegenError("loop: one that begins where memory says loads nothing ahead",
+                       "begin  " + Words(*this)(to_string(begin)) + ", distance " +
+                           std::to_string(pipeline.distance) + ", line " + std::to_string(where.line()),
+                       "distance 0, ring 1");
   // Where it is known to be 0 or more, it is written so that no part of an address is negative.
   const auto from = [&](Sym at, bool positive) {
     const Sym first = floor_div(at, Sym(tile));

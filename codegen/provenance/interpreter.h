@@ -462,8 +462,9 @@ private:
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.
   Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
-  // A part of a fold that is one element, or none: sum(i < n over [3, 4), f(i)) is f(3), where 3 is below n.
-  Expr parts_of_one(Expr e);
+  // Parts of folds that end with the extent, and of one element or none as what they are: sum(i < n over [3, 4), f(i)) is f(3), where
+  // 3 is below n.
+  Expr parts_inside(Expr e);
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s, const Inst& i);
   void draw(State& s, const Inst& i);

@@ -178,7 +178,7 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
-  if (!(expected == got)) expected = parts_of_one(expected);
+  if (!(expected == got)) expected = parts_inside(expected), got = parts_inside(got);
   // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
   for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {
     if (i.access.gathered(axis) || !i.access.masked[axis]) continue;
@@ -397,16 +397,18 @@ Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns, std::vecto
   return asked ? normal_of(out, *asked) : x_.normal(out);
 }
 
-Expr Interpreter::parts_of_one(Expr e) {
+Expr Interpreter::parts_inside(Expr e) {
   return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() != 3) return std::nullopt;
-    if (less_equal(n.index[2], n.index[1]) || less_equal(n.index[0], n.index[1]))
+    const Sym begin = n.index[1];
+    if (less_equal(n.index[2], begin) || less_equal(n.index[0], begin))
       return x_.constant(empty_element(n.monoid));
-    const Sym end =
-        at_most(n.index[0], n.index[2]) ? n.index[0] : n.index[2]; // no element is beyond the extent
-    if (!(end - n.index[1] == Sym(1)) || !at_most(Sym(0), n.index[1]) || !less_equal(end, n.index[0]))
-      return std::nullopt;
-    const std::pair<AtomId, Sym> first[] = {{*n.sym.as_atom(), n.index[1]}};
+    ExprNode part = n;
+    if (at_most(n.index[0], n.index[2])) part.index[2] = n.index[0]; // no element is beyond the extent
+    const Sym end = part.index[2];
+    if (!(end - begin == Sym(1)) || !at_most(Sym(0), begin) || !less_equal(end, n.index[0]))
+      return end == n.index[2] ? std::nullopt : std::optional(x_.make(std::move(part)));
+    const std::pair<AtomId, Sym> first[] = {{*n.sym.as_atom(), begin}};
     return x_.substitute({&x_, n.args[0]}, first);
   }));
 }

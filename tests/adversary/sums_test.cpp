@@ -104,6 +104,8 @@ struct Segments {
       otherwise = 0;                 ///< added to where the loop begins and ends, and what an empty one is
   bool whole = true, bounded = true; ///< the branch asks for both; the loop ends with the rows
   bool far = false;
+  Pipeline pipeline{.distance = 0, .ring = 1};
+  bool square = false; ///< of the sum
 };
 std::function<Program()> segments(Segments how) {
   return [how] {
@@ -114,9 +116,10 @@ std::function<Program()> segments(Segments how) {
                  starts = k.input("starts", Element::i32, {m + Sym(1)});
     if (how.far) k.far(x);
     k.computes(y, [&](const auto& c) {
-      return k.sum(n, k.value(starts, c[0]), k.value(starts, c[0] + Sym(1)), [&](Sym i) {
+      const Expr sum = k.sum(n, k.value(starts, c[0]), k.value(starts, c[0] + Sym(1)), [&](Sym i) {
         return k(x, {i, c[1]});
       });
+      return how.square ? sum * sum : sum;
     });
     const Sym s = k.workgroups(0, m, 1), b = k.workgroups(1, d, 256), first = k.uniform(starts, s),
               last = k.uniform(starts, s + Sym(1));
@@ -127,11 +130,11 @@ std::function<Program()> segments(Segments how) {
         first, how.whole ? min(n, last) : last,
         [&] {
           const Fragment acc = k.zeros(Element::f32, row, {1, 256});
-          k.loop(first + Sym(how.begin), end + Sym(how.end), 1, {.distance = 0, .ring = 1}, [&](Sym t) {
+          k.loop(first + Sym(how.begin), end + Sym(how.end), 1, how.pipeline, [&](Sym t) {
             k.update(acc, {k.load(k.tile(x, {1, 256}, {t, b}), tv, 4)},
                      [](const auto& v) { return v[0] + v[1]; });
           });
-          k.store(acc, to, 4);
+          k.store(how.square ? k.map({acc}, [](const auto& v) { return v[0] * v[0]; }) : acc, to, 4);
         },
         [&] {
           k.store(k.full(how.otherwise, row, {1, 256}), to, 4);
@@ -147,6 +150,9 @@ TEST_CASE("sums: segments, from where memory says to where it says") {
   const std::string specified = "y is what the specification says", once = "the loop runs at least once";
   attack({{"as they are", "", segments({}), sizes},
           {"by 64 bits", "", segments({.far = true}), sizes},
+          {"squared", "", segments({.square = true}), sizes},
+          {"loaded ahead", "begins where memory says loads nothing ahead",
+           segments({.pipeline = {.distance = 1, .ring = 2}}), sizes},
           {"one row late", once, segments({.begin = 1}), sizes},
           {"an end one row late", once, segments({.end = 1}), sizes},
           {"an empty one is 1", specified, segments({.otherwise = 1}), sizes},

@@ -482,7 +482,7 @@ TEST_CASE("derive: rows are added where a table names them, each entry once") {
         Way{.by = 1, .because = "y is what the specification says"},
         Way{.scattered = false, .because = "goes through a table, and not in the specification"},
         Way{.other_table = true, .because = "the rows are those of others"},
-        Way{.whole_blocks = false, .because = "declare rows a multiple of 16"},
+        Way{.whole_blocks = false, .because = "rows declared a multiple of 16"},
         Way{.masked = false, .because = "guards leave out what masks do"},
         Way{.adds = false, .because = "a row may be named twice"}}) {
     INFO(way.because);

@@ -18,7 +18,7 @@
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
 // formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
-// which begins with a row, a matrix or zeros). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// which begins with a row, a matrix or zeros), segments (sums of rows from where a table says to where it says). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -1524,6 +1524,53 @@ Drawn bounded(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Rows from where a table says to where it says, summed in trips of one.
+Drawn segments(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2, 4}), wide = threads * v;
+  Program k("segments", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 14}), N = k.size("n", {.most = 1 << 16}),
+            D = k.size("d", {.most = 1 << 10, .multiple = v});
+  const bool mean = chance(random, 3), far = chance(random, 4), apart = chance(random, 3);
+  const Tensor Y = k.output("y", Element::f32, {M, D}), X = k.input("x", Element::f32, {N, D}),
+               G = k.input("g", Element::f32, {Sym(1), D}), S = k.input("starts", Element::i32, {M + Sym(1)});
+  if (far) k.far(X);
+  const Tree inner = Tree::of_all(random, 2, 2), outer = Tree::of_all(random, 1, 1);
+  k.computes(Y, [&](const auto& c) {
+    const Expr sum = k.sum(N, k.value(S, c[0]), k.value(S, c[0] + Sym(1)), [&](Sym i) {
+      return inner.of({k(X, {i, c[1]}), k(G, {0, c[1]})}, nullptr);
+    });
+    return mean ? outer.of({sum}, nullptr) : sum;
+  });
+  const Sym s = k.workgroups(0, M, 1), part = k.workgroups(1, D, wide), first = k.uniform(S, s),
+            last = k.uniform(S, s + Sym(1));
+  const Layout tv = rows_tv(1, wide, v, threads), row = without_axis(tv, 0);
+  const View to = k.tile(Y, {1, wide}, {s, part});
+  const auto put = [&](const Fragment& f) {
+    k.store(mean ? k.map({f}, [&](const auto& e) { return outer.of(e, &random); }) : f, to, v);
+  };
+  const Fragment g = k.load(k.tile(G, {1, wide}, {0, part}), row, v);
+  const auto none = [&] { put(k.zeros(Element::f32, row, {1, wide})); };
+  const auto some = [&] {
+    const Fragment acc = k.zeros(Element::f32, row, {1, wide});
+    k.loop(first, min(N, last), 1, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment x = k.load(k.tile(X, {1, wide}, {t, part}), tv, v),
+                     y = k.map({x, g}, [&](const auto&e) { return inner.of(e, &random); });
+      k.update(acc, {y}, [](const auto& e) { return e[0] + e[1]; });
+    });
+    put(acc);
+  };
+  if (apart)
+    k.if_less(
+        first, last, [&] { k.if_less(first, N, some, none); }, none);
+  else
+    k.if_less(first, min(N, last), some, none);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({1 + static_cast<std::int64_t>(random() % 9),
+                     1 + static_cast<std::int64_t>(random() % 12), around(random, wide, v, 2)});
+  return {std::move(k), sizes};
+}
+
 // An element some places on, where there is one, and a number elsewhere.
 Drawn shifted(Random& random) {
   const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2}), tile = threads * v,
@@ -1863,31 +1910,16 @@ Drawn devices(Random& random) {
 }
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
-  static const std::map<std::string, Drawn (*)(Random&)> all = {{"pointwise", pointwise},
-                                                                {"rows", row_folds},
-                                                                {"carried", carried},
-                                                                {"products", products},
-                                                                {"streamed", streamed},
-                                                                {"branches", branches},
-                                                                {"tickets", tickets},
-                                                                {"turns", turns},
-                                                                {"elements", elements},
-                                                                {"roles", roles},
-                                                                {"gathers", gathers},
-                                                                {"lanes", lanes},
-                                                                {"bounded", bounded},
-                                                                {"shifted", shifted},
-                                                                {"integers", integers},
-                                                                {"nested", nested},
-                                                                {"persistent", persistent},
-                                                                {"named", named_rows},
-                                                                {"windows", windows},
-                                                                {"pages", pages},
-                                                                {"parts", parts},
-                                                                {"formulas", formulas},
-                                                                {"devices", devices},
-                                                                {"columns", columns},
-                                                                {"sums", sums}};
+  static const std::map<std::string, Drawn (*)(Random&)> all = {
+      {"pointwise", pointwise}, {"rows", row_folds},        {"carried", carried},
+      {"products", products},   {"streamed", streamed},     {"branches", branches},
+      {"tickets", tickets},     {"turns", turns},           {"elements", elements},
+      {"roles", roles},         {"gathers", gathers},       {"lanes", lanes},
+      {"bounded", bounded},     {"shifted", shifted},       {"integers", integers},
+      {"nested", nested},       {"persistent", persistent}, {"named", named_rows},
+      {"windows", windows},     {"pages", pages},           {"parts", parts},
+      {"formulas", formulas},   {"devices", devices},       {"columns", columns},
+      {"sums", sums},           {"segments", segments}};
   return all;
 }
 

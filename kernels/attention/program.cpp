@@ -69,9 +69,8 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Tensor O = k.output("o", s.type, {B, SQ, H, D}), LSE = k.output("lse", Element::f32, {B, H, SQ}),
                Q = k.input("q", s.type, {B, SQ, H, D}), K = k.input("k", s.type, {B, SK, HK, D}),
                V = k.input("v", s.type, {B, SK, HK, D});
-  // As least_number, and of a power of two: its multiple by `to_two` is exact, so that two of them leave no rest in `scaled` below. Not with
-  // a window: f16 on gfx942 is then scheduled with loads further ahead than the prover shows to be inside.
-  const auto as_number = [&](Expr x) { return s.window > 0 ? x : max(x, k.constant(-0x1p127)); };
+  // As least_number, and of a power of two: its multiple by `to_two` is exact, so that two of them leave no rest in `scaled` below.
+  const auto as_number = [&](Expr x) { return max(x, k.constant(-0x1p127)); };
   // x where row q sees column i.
   const auto seen = [&](Sym i, Sym q, Expr x) {
     if (s.window > 0) x = inside(q - Sym(s.window), i, x, minus_infinity);
@@ -153,8 +152,8 @@ Program flash_attention_program(const AttentionSpec& s) {
     attend(number);
     for (int i = 1; i < rows / columns; ++i)
       k.if_less(first + Sym(i * columns), SK, [&] { attend(number + Sym(i)); });
-    if (rows == columns && tiles <= 2) { // a loop of one trip or two has nothing to load ahead
-      for (int i = tiles; i > 0; --i) k.if_less(Sym(i - 1), bq, [&] { attend(number - Sym(i)); });
+    if (tiles <= 2) { // a loop of one trip or two has nothing to load ahead
+      for (int i = tiles; i > 0; --i) k.if_less(Sym(i - 1), number, [&] { attend(number - Sym(i)); });
     } else {
       k.if_less(Sym(0), bq, [&] {
         k.loop(max(Sym(0), first - Sym(tiles * columns)), first, columns, {.distance = 2, .ring = 2}, attend);

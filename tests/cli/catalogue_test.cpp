@@ -235,6 +235,9 @@ const std::vector<Row> table = {
     {"flash_attention", // two tiles before the diagonal
      "--window 34 --tile-q 32 --tile-k 32 --waves 1 --head-dim 64",
      {"--queries 1 --keys 1", "--queries 64 --keys 64", "--queries 97 --keys 97 --heads 3"}},
+    {"flash_attention", // likewise, and two tiles of keys for the rows of a workgroup
+     "--window 64 --tile-q 64 --tile-k 32 --waves 2 --head-dim 64",
+     {"--queries 1 --keys 1", "--queries 64 --keys 64", "--queries 161 --keys 161 --heads 3"}},
     {"varlen_attention",
      "",
      {"--sequences 1 --queries 1 --kv-heads 1 --keys 64 --pages 2",

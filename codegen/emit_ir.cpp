@@ -101,7 +101,9 @@ void Emitter::bind(Value work_item_id) {
     const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
     const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
     const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
-    k.bind(u.symbol, k.readfirstlane(loaded));
+    // What bounds something is never negative: a loop of a negative number of trips would not end.
+    const Value read = k.readfirstlane(loaded);
+    k.bind(u.symbol, is_bound(code_, u) ? k.smax(read, number(0)) : read);
   }
 }
 

@@ -51,6 +51,11 @@ Value KernelBuilder::umin(Value a, Value b) {
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::umin, live().get(a), live().get(b)), a.type);
 }
 
+Value KernelBuilder::smax(Value a, Value b) {
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::smax, live().get(a), live().get(b)), a.type);
+}
+
 Value KernelBuilder::umul_high(Value a, Value b) {
   live().same(a, b);
   auto& ir = live().ir;

@@ -875,6 +875,28 @@ class Kernels(unittest.TestCase):
             o, _ = attention(numpy.einsum("shd,skd->shk", of_query.astype(float), wide) * 0.07216878364870322, wide[..., :512])
             close(got["o"], o)
 
+    def test_attention_where_lengths_are_below_zero(self):
+        """They count as 0; loops over -5 positions did not end."""
+        d, n, heads, lengths = 64, 128, 2, numpy.array([-5, 20, -2**31], numpy.int32)
+        table = numpy.tile(numpy.arange(n // 16, dtype=numpy.int32), 3)
+        q, k, v = self.array(3, heads, d), self.array(n // 16, 16, heads, d), self.array(n // 16, 16, heads, d)
+        common = {"dtype": "f16", "arch": "gfx942"}
+        for more in ({}, {"window": 40}):
+            o = inlay.run_kernel("paged_decode", {"q": q, "k": k, "v": v, "table": table, "lengths": lengths}, kv_dtype="f16", head_dim=d, group=1, page=16, split=32,
+                                 kv_heads=heads, sequences=3, keys=n, pages=n // 16, **common, **more)["o"].reshape(3, heads, d)
+            self.assertEqual([bool(numpy.any(x)) for x in o], [False, True, False])
+        sizes = {"heads": 16, "split": 32, "sequences": 3, "keys": n, **common}
+        parts = inlay.run_kernel("mla_decode", {"q": self.array(3, 16, 576), "kv": self.array(n, 576), "table": table, "lengths": lengths}, kv_dtype="f16", page=16,
+                                 pages=n // 16, **sizes)
+        o = inlay.run_kernel("mla_reduce", {**parts, "lengths": lengths}, **sizes)["o"].reshape(3, -1)
+        self.assertEqual([bool(numpy.any(x)) for x in o], [False, True, False])
+        rows = numpy.arange(3 * 16, dtype=numpy.int32)
+        got = inlay.run_kernel("varlen_attention", {"q": self.array(48, heads, d), "k": k, "v": v, "row": rows, "position": rows % 16, "table": table, "ends": lengths},
+                               head_dim=d, tile_q=16, tile_k=32, waves=1, group=1, page=16, kv_heads=heads, sequences=3, queries=16, blocks=3, rows=48, keys=n,
+                               pages=n // 16, **common)
+        self.assertEqual([bool(numpy.any(x)) for x in got["o"].reshape(3, -1)], [False, True, False])
+        self.assertTrue(numpy.isfinite(got["o"]).all())
+
     def test_sizes_of_zero(self):
         f = self.array
         for out, shape in ((inlay.gemm(f(0, 8), f(8, 4)), (0, 4)), (inlay.gemm(f(3, 8), f(8, 0)), (3, 0)), (inlay.gemm(f(3, 0), f(0, 4)), (3, 4)),

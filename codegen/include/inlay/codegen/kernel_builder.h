@@ -143,6 +143,7 @@ public:
   [[nodiscard]] Value lshr(Value a, Value b);
   [[nodiscard]] Value ashr(Value a, Value b);
   [[nodiscard]] Value umin(Value a, Value b);
+  [[nodiscard]] Value smax(Value a, Value b);
   [[nodiscard]] Value umul_high(Value a, Value b); ///< bits 32 to 63 of the product of i32
   [[nodiscard]] Value popcount(Value a);
   [[nodiscard]] Value compare(Compare how, Value a, Value b);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <inlay/kernels/switches.h>
 #include <inlay/kernels/workers.h>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -52,8 +53,7 @@ void add_auto_options(CLI::App& command, AutoOptions& options) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->transform(CLI::Validator( // as the kernels' own switches are spelled
           [](std::string& text) {
-            if (text == "true" || text == "on" || text == "1") text = "yes";
-            if (text == "false" || text == "off" || text == "0") text = "no";
+            if (const auto on = kernels::yes_or_no(text)) text = *on ? "yes" : "no";
             return std::string();
           },
           ""));

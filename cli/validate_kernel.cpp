@@ -8,6 +8,7 @@
 
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/build.h>
+#include <inlay/kernels/switches.h>
 #include <inlay/validate/code.h>
 
 #include <ctime>
@@ -47,9 +48,8 @@ std::optional<launch::Made> made_of(const std::string& file, const std::optional
 /// The same word for what options take in several ones.
 std::string canonical(const std::string& option, const std::string& value) {
   if (option == "arch") return std::string(codegen::Target::named(value).name);
-  if (value == "true" || value == "on" || value == "1") return "yes";
-  if (value == "false" || value == "off" || value == "0") return "no";
-  return value;
+  const std::optional<bool> on = kernels::yes_or_no(value);
+  return on ? *on ? "yes" : "no" : value;
 }
 
 /// Errors: where what is asked for is not what the code was made from.

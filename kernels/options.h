@@ -18,6 +18,7 @@
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
+#include <inlay/kernels/switches.h>
 #include <inlay/machine/matrix.h>
 
 #include <algorithm>
@@ -66,22 +67,22 @@ struct Reads {
   requires std::derived_from<Asked, Of>
   static Reads yes(bool Of::*member) {
     return {"yes, no", [=](Asked& asked, const std::string& text) -> std::string {
-              const bool on = text == "yes" || text == "true" || text == "on" || text == "1";
-              if (!on && text != "no" && text != "false" && text != "off" && text != "0")
-                return "is not yes or no";
-              asked.*member = on;
+              const std::optional<bool> on = yes_or_no(text);
+              if (!on) return "is not yes or no";
+              asked.*member = *on;
               return {};
             }};
   }
-  /// One of some words, each with what it means.
+  /// One of some words, each with what it means; of those that are yes and no in any spelling.
   template <class T, class Of>
   requires std::derived_from<Asked, Of>
   static Reads one_of(T Of::*member, std::vector<std::pair<std::string, T>> words) {
     std::string range;
     for (const auto& [word, value] : words) range += (range.empty() ? "" : ", ") + word;
     return {range, [=](Asked& asked, const std::string& text) -> std::string {
+              const std::optional<bool> on = yes_or_no(text);
               for (const auto& [word, value] : words)
-                if (text == word) {
+                if (text == word || (on && word == (*on ? "yes" : "no"))) {
                   asked.*member = value;
                   return {};
                 }

@@ -267,6 +267,22 @@ TEST_CASE("help of a kernel, and yes and no in every spelling", "[geometry]") {
   CHECK(says(help.out, "--pipeline"));
   CHECK_FALSE(says(inlay_command({"run", "--help"}).out, "--pipeline"));
   CHECK(says(inlay_command({"build", "gemm", "--bias", "maybe", "--program"}).err, "is not yes or no"));
+  // Two words, and two of three; True is what Python calls it.
+  for (const auto& [kernel, option] :
+       {std::pair{"softmax", "--in-place"}, {"gemm", "--bias"}, {"gemm", "--beta"}, {"gemm", "--auto"}}) {
+    const auto program = [&, kernel = kernel, option = option](const std::string& word) {
+      const auto ran = inlay_command({"build", kernel, option, word, "--program"});
+      INFO(kernel << " " << option << " " << word << "\n" << ran.err);
+      CHECK(ran.exit == 0);
+      return ran.out;
+    };
+    const std::string on = program("yes"), off = program("no");
+    CHECK((on == off) == (option == std::string("--auto")));
+    for (const char* word : {"Yes", "true", "True", "TRUE", "on", "On", "1"}) CHECK(program(word) == on);
+    for (const char* word : {"No", "NO", "false", "False", "off", "OFF", "0"}) CHECK(program(word) == off);
+    for (const char* word : {"", "y", "truee", "2", "nope"})
+      CHECK(inlay_command({"build", kernel, option, word, "--program"}).exit == 2);
+  }
 }
 #endif
 

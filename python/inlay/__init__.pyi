@@ -468,8 +468,9 @@ def validate(file: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., **optio
 def varlen_attention(q: Any, k: Any, v: Any, cu_seqlens: Any, cu_seqlens_k: Any = ..., /, *, longest: Any = ..., longest_k: Any = ..., causal: Any = ..., window: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Attention of sequences that stand one after the other: q (rows, heads, head size), k and v (rows, heads, head size) of float16 or bfloat16.
 
-    `cu_seqlens`: where each begins in q, and where the last one ends, int32 or int64, as flash-attn has it; `cu_seqlens_k` in k and v, where it is another place. `longest`, `longest_k`:
-    the longest sequences; of tensors of the GPU they are read from there if nobody says, which waits for it. `causal`: the last query sees all keys, the one before
+    `cu_seqlens`: where each begins in q, and where the last one ends, int32 or int64, as flash-attn has it: 0 first, then no smaller ones, at the end the number of rows;
+    `cu_seqlens_k` in k and v, where it is another place. `longest`, `longest_k`: the longest sequences, or more. Places of the host are checked. Those of the GPU are copied to the host, which waits for
+    it, and checked, if nobody says `longest`; with both nothing waits and nothing is checked: rows past the last place, or of a sequence past `longest`, are 0. `causal`: the last query sees all keys, the one before
     it one less; a query that sees none gives 0. `window`: with causal, keys that a query sees, its own the last. Others: options of the kernel
     (`inlay.kernels("varlen_attention")`), `device`, `arch`: as of gemm.
 

@@ -9,7 +9,7 @@ import tempfile
 
 from . import _inlay
 from ._launch import LoadedKernel, place
-from ._tools import ELEMENTS as _LAUNCHED, CommandError, build, bytes_of, check_shape, checks, host, kernel_flags, log_choice, program
+from ._tools import ELEMENTS as _LAUNCHED, CommandError, build, bytes_of, check_numbers, check_rising, check_shape, checks, host, kernel_flags, log_choice, program
 
 
 def kernels(name=None, /):
@@ -73,6 +73,8 @@ def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,unini
     gpus = [v for v in inputs.values() if _of_gpu(v)]
     if gpus and len({str(v.device) for v in inputs.values() if hasattr(v, "device")}) > 1:
         _mixed(name, inputs)
+    for n, v in inputs.items():
+        check_numbers(name, n, v)
     where = place(device, arch, gpus[0].device.index or 0 if gpus else None)
     like = next((v for v in inputs.values() if _is_tensor(v)), None)
     try:
@@ -756,8 +758,9 @@ def flash_attention_backward_of(do, q, k, v, o, lse, causal, device, arch):
 def varlen_attention(q, k, v, cu_seqlens, cu_seqlens_k=None, /, *, longest=None, longest_k=None, causal=False, window=0, device="auto", arch=None, **options):
     """Attention of sequences that stand one after the other: q (rows, heads, head size), k and v (rows, heads, head size) of float16 or bfloat16.
 
-    `cu_seqlens`: where each begins in q, and where the last one ends, int32 or int64, as flash-attn has it; `cu_seqlens_k` in k and v, where it is another place. `longest`, `longest_k`:
-    the longest sequences; of tensors of the GPU they are read from there if nobody says, which waits for it. `causal`: the last query sees all keys, the one before
+    `cu_seqlens`: where each begins in q, and where the last one ends, int32 or int64, as flash-attn has it: 0 first, then no smaller ones, at the end the number of rows;
+    `cu_seqlens_k` in k and v, where it is another place. `longest`, `longest_k`: the longest sequences, or more. Places of the host are checked. Those of the GPU are copied to the host, which waits for
+    it, and checked, if nobody says `longest`; with both nothing waits and nothing is checked: rows past the last place, or of a sequence past `longest`, are 0. `causal`: the last query sees all keys, the one before
     it one less; a query that sees none gives 0. `window`: with causal, keys that a query sees, its own the last. Others: options of the kernel
     (`inlay.kernels("varlen_attention")`), `device`, `arch`: as of gemm.
 
@@ -765,10 +768,12 @@ def varlen_attention(q, k, v, cu_seqlens, cu_seqlens_k=None, /, *, longest=None,
     """
     q, k, v, cu_seqlens, cu_seqlens_k = map(_taken, (q, k, v, cu_seqlens, cu_seqlens if cu_seqlens_k is None else cu_seqlens_k))
     _varlen_shapes(q, k, v, cu_seqlens, cu_seqlens_k)
-    if 0 in q.shape or len(cu_seqlens) == 1 or k.shape[0] == 0:
+    nothing = 0 in q.shape
+    if not nothing:
+        longest, longest_k = (_longest(*of) for of in (("", longest, cu_seqlens, q), ("_k", longest_k, cu_seqlens_k, k)))
+    if nothing or len(cu_seqlens) == 1 or k.shape[0] == 0:
         return _zeros((*q.shape[:2], v.shape[2]), _element(q), q)
     tile, sequences = 64, len(cu_seqlens) - 1
-    longest, longest_k = (int((x[1:] - x[:-1]).max()) if n is None else int(n) for n, x in ((longest, cu_seqlens), (longest_k, cu_seqlens_k)))
     blocks, keys = max(1, -(-longest // tile)), max(1, -(-longest_k // 64)) * 64
     heads, size = q.shape[1:]
     of_kernel = {"causal": "yes" if causal else "no", "window": window}
@@ -785,6 +790,26 @@ def varlen_attention(q, k, v, cu_seqlens, cu_seqlens_k=None, /, *, longest=None,
     out = _zeros((*q.shape[:2], v.shape[2]), _element(q), q)
     return _compute("scatter_rows", {"x": o, "ids": row, "y": out}, {"y": (tuple(out.shape), _element(q))},
                     {"tokens": slots[0], "rows": q.shape[0], "n": heads * v.shape[2]}, {}, device, arch)[0]
+
+
+def _longest(end, said, places, rows):
+    """Of the sequences that begin at these places; what the caller said of them. Errors: ValueError for places that are none, where they are on the host or nobody said."""
+    if said is not None:
+        said = operator.index(said)
+        if _of_gpu(places):
+            return said
+    places = host(places.cpu() if _of_gpu(places) else places)
+    name = "cu_seqlens" + end
+    if places[0] != 0:
+        raise ValueError(f"varlen_attention: {name}[0] is {places[0]}: the first sequence begins at 0")
+    check_rising("varlen_attention", name, places)
+    if places[-1] != rows.shape[0]:
+        raise ValueError(f"varlen_attention: {name}[{len(places) - 1}] is {places[-1]}, and there are {rows.shape[0]} rows of {'k' if end else 'q'}"
+                         f"\n  hint   where the last sequence ends, or {'k' if end else 'q'}[:{places[-1]}]")
+    longest = int((places[1:] - places[:-1]).max(initial=0))
+    if said is not None and said < longest:
+        raise ValueError(f"varlen_attention: longest{end}={said}, and a sequence has {longest} rows")
+    return longest if said is None else said
 
 
 def _as_int32(x):

@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 
-from ._tools import CommandError, check_elements, check_shape, checked, processor, size_number
+from ._tools import CommandError, check_elements, check_shape, checked, contract, processor, size_number
 
 _OK = 0
 
@@ -120,6 +120,7 @@ class LoadedKernel:
         self._pointers = (ctypes.c_void_p * len(self.buffers))()
         self._numbers = (ctypes.c_int64 * len(self.sizes))()
         self._asked = self._bytes = self._shapes = None
+        self._contract = contract(file, name, self.arch)
         self._judges_shapes = shapes  # or who calls it has judged its arrays, and lets them lie as other ones
 
     def __del__(self):
@@ -205,17 +206,23 @@ class LoadedKernel:
         used = [i for i in range(len(buffers)) if self._bytes[i]]
         for i in range(len(buffers)):
             self._pointers[i] = None
-        arrays = dict(zip(used, checked([(self.buffers[i], self._types[i], self._shapes[i], self._written[i], buffers[i]) for i in used])))
+        judged = [(self.buffers[i], self._types[i], self._shapes[i], self._written[i], buffers[i]) for i in used]
+        arrays = dict(zip(used, checked(judged, self._contract.apart, kernel=self._contract.made)))
         for i, a in arrays.items():
             if a.nbytes != self._bytes[i] and (a.nbytes or self._bytes[i] > 1):  # of nothing one byte is asked for
                 raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
         lib, copies = self._lib, []
         there = [a for a in arrays.values() if a.flags.c_contiguous and a.ctypes.data % 4 == 0] if self._emulated else []
         with _in_place(self._device, [(a.ctypes.data, a.ctypes.data + a.nbytes) for a in there]) as ranges:
+            def lies(a):
+                return a.flags.c_contiguous and any(first <= a.ctypes.data and a.ctypes.data + a.nbytes <= last for first, last in ranges)
+
+            if not self._contract.apart and not all(map(lies, arrays.values())):
+                checked(judged)  # what is copied shares nothing
             try:
                 for i, a in arrays.items():
                     begin, at = a.ctypes.data, ctypes.c_void_p()
-                    if a.flags.c_contiguous and any(first <= begin and begin + a.nbytes <= last for first, last in ranges):
+                    if lies(a):
                         self._pointers[i] = begin
                         continue
                     data = a.copy(order="C")

@@ -122,28 +122,64 @@ def log_choice(kernel, options, why):
     logging.getLogger("inlay").info("%s %s: auto: %s", kernel, words, why)
 
 
-def _has_shapes(file):
-    """Whether it is a launch manifest or a bundle of this library's kernels, whose buffers have elements and extents."""
-    name = os.fspath(file)
-    if name.endswith(".inlay"):
-        return True
+class Contract:
+    """What a launch manifest, or a bundle's entry, says of the arrays of a launch: its `arguments`, whether its outputs lie `apart`, whether it is this
+    library's, which has elements and extents (`shapes`), and which of the prebuilt ones the kernel is (`made`)."""
+
+    def __init__(self, arguments=(), apart=False, shapes=False, made=None):
+        self.arguments, self.apart, self.shapes, self.made = list(arguments), apart, shapes, made
+
+    def check(self, given):
+        """The arrays of a launch, in the order of its arguments or by name, as `checked` has them. Errors: as of `checked`."""
+        by_name = {a["name"]: a for a in self.arguments if a["kind"] == "buffer"}
+        named = {text.partition("=")[0] for text in given if isinstance(text, str)} & {a["name"] for a in self.arguments}
+        in_order = iter([a for a in self.arguments if a["name"] not in named])
+        pairs = [(None if isinstance(x, str) and x.partition("=")[0] in named else next(in_order, None), x) for x in given]
+        buffers = [(a["name"], a.get("type", "") if self.shapes else "", (), a.get("output", False), x) for a, x in pairs if a and a["name"] in by_name and is_array(x)]
+        checked(buffers, self.apart, self.shapes, self.made)
+
+
+def contract(file, kernel=None, arch=None):
+    """The Contract of a file; one that says nothing of what is no manifest, or cannot be read: what reads it to launch it says why."""
     try:
-        with open(name) as text:
-            manifest = json.load(text) if name.endswith(".json") else {}
-    except (OSError, ValueError):
-        return False
-    return str(manifest.get("format", "")).startswith("inlay.launch/") and ("made" in manifest or any("shape" in a for a in manifest.get("arguments", [])))
+        with open(file, "rb") as data:
+            head = data.read(24)
+            if head[:16] == b"INLAY BUNDLE 1\n\0":
+                entries = json.loads(data.read(int.from_bytes(head[16:], "little")))
+            elif os.fspath(file).endswith(".json"):
+                entries = [{"manifest": json.loads(head + data.read())}]
+            else:
+                return Contract()
+        entries = [(e["manifest"], [e["manifest"]]) if "manifest" in e else (e["table"]["contract"], [f["manifest"] for f in e["forms"]]) for e in entries]
+        entries = [e for e in entries if kernel in (None, e[0]["kernel"])]
+        if len(entries) > 1 and arch is not None:
+            entries = [e for e in entries if e[0]["arch"] == processor(arch)]
+        (whole, forms), = entries
+        if not forms[0]["format"].startswith("inlay.launch/"):
+            return Contract()
+        shapes = any("made" in m or any("shape" in a for a in m["arguments"]) for m in forms)
+        return Contract(whole["arguments"], any(m.get("outputs_apart") for m in forms), shapes, forms[0].get("made", {}).get("kernel"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return Contract()
 
 
-def _arguments(args, directory, shapes=False):
+def is_array(argument):
+    """Whether an argument of a launch is memory, and no value or text."""
+    import numpy
+
+    return not isinstance(argument, (str, bool, int, float, numpy.generic))
+
+
+def _arguments(args, directory, contract):
     """Arguments of a launch: arrays are read and written in place, numbers are i32 or f32, texts are what `--arg` takes.
 
-    A launch gets an address: what lies from an array's first element to its last is there, strides and all. With `shapes` it gets the elements in
-    their order, and the command judges type and shape.
+    A launch gets an address: what lies from an array's first element to its last is there, strides and all. Where the contract has extents it gets the
+    elements in their order, and the command judges the shape. Errors: those of `checked` for arrays that the contract does not take.
     The texts, and the memory of arrays with the files that hold it before and after the launch.
     """
     import numpy
 
+    contract.check(args)
     texts, back = [], []
     for k, a in enumerate(args):
         if isinstance(a, str):
@@ -161,8 +197,10 @@ def _arguments(args, directory, shapes=False):
             texts.append(f"{kind}{8 * a.dtype.itemsize}:{a.item()}")
         else:
             array = host(a)
+            if not array.dtype.isnative:
+                raise TypeError(f"argument {k} is {array.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
             before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in.npy", "out.npy"))
-            if shapes:
+            if contract.shapes:
                 memory = array.view({1: "u1", 2: "u2", 4: "u4", 8: "u8"}.get(array.itemsize, array.dtype))
                 with open(before, "wb") as file:
                     numpy.save(file, numpy.ascontiguousarray(array))
@@ -277,9 +315,39 @@ def check_shape(name, array, shape):
                          "\n  hint   array.reshape(-1), if its elements lie as the kernel's do")
 
 
-def checked(buffers):
+# Buffers of numbers that a prebuilt kernel counts by: none is negative; and of places in rows, each of which is no smaller than the one before.
+_COUNTS = {("paged_decode", "lengths"), ("mla_decode", "lengths"), ("mla_reduce", "lengths"), ("varlen_attention", "ends")}
+_PLACES = {("attention_blocks", "cu_seqlens_q"), ("attention_blocks", "cu_seqlens_k")}
+
+
+def check_numbers(kernel, name, array):
+    """Of arrays of the host that say to a prebuilt kernel how many there are, or where: a loop that counts by a negative one may not end. Errors: ValueError."""
+    import numpy
+
+    if (kernel, name) not in _COUNTS | _PLACES or getattr(getattr(array, "device", None), "type", "cpu") != "cpu":
+        return
+    numbers = numpy.frombuffer(array, numpy.uint8) if isinstance(array, bytes) else numpy.ascontiguousarray(host(array)).reshape(-1)
+    if numbers.dtype.kind not in "iu" or numbers.nbytes % 4:
+        return  # refused as no array of these elements
+    numbers = numbers.view(numpy.int32)
+    if numbers.size and numbers.min() < 0:
+        at = int((numbers < 0).argmax())
+        raise ValueError(f"{kernel}: {name}[{at}] is {numbers[at]}: not negative")
+    if (kernel, name) in _PLACES:
+        check_rising(kernel, name, numbers)
+
+
+def check_rising(kernel, name, places):
+    """Errors: ValueError for a place that is smaller than the one before it."""
+    if (falls := places[1:] < places[:-1]).any():
+        at = int(falls.argmax())
+        raise ValueError(f"{kernel}: {name}[{at + 1}] is {places[at + 1]}, and {name}[{at}] is {places[at]}: where each sequence begins, one after the other")
+
+
+def checked(buffers, apart=True, elements=True, kernel=None):
     """The arrays of the host that a launch is given, as numpy's. `buffers`: of each its name, its elements, its shape or none, whether it is written, and
-    what was given. Errors: TypeError and ValueError naming the buffer."""
+    what was given. `apart`: outputs share no memory with other buffers. `elements`: the launch takes them in their order, not an address and strides.
+    `kernel`: the prebuilt one that is launched. Errors: TypeError and ValueError naming the buffer."""
     import numpy
 
     arrays = []
@@ -287,17 +355,39 @@ def checked(buffers):
         check_elements(name, given, element)
         a = host(given)
         if not a.dtype.isnative:
-            raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
+            raise TypeError(f"buffer {name}: its array is {a.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
         if output and not a.flags.writeable:
-            raise ValueError(f"buffer {name} is an output, and its array is read-only")
-        if output and a.size and any(stride == 0 and extent > 1 for stride, extent in zip(a.strides, a.shape)):
-            raise ValueError(f"buffer {name} is an output, and several of its elements are one: strides {a.strides}")
+            raise ValueError(f"buffer {name} is an output, and its array is read-only\n  hint   an array that may be written: {name}.copy()")
+        if output and elements and _meets_itself(a):
+            raise ValueError(f"buffer {name} is an output, and several of its elements are one: shape {a.shape}, strides {a.strides}\n  hint   an array of its own: {name}.copy()")
         check_shape(name, a, shape)
+        check_numbers(kernel, name.lower(), a)
         for (other, _, _, written, _), b in zip(buffers, arrays):
-            if (output or written) and numpy.shares_memory(a, b):
-                raise ValueError(f"buffers {name} and {other} share memory, and one of them is an output: it lies apart from all others")
+            if apart and (output or written) and numpy.shares_memory(a, b):
+                raise ValueError(f"buffers {name} and {other} share memory, and one of them is an output: it lies apart from all others\n"
+                                 f"  hint   an array of its own for {name if output else other}")
         arrays.append(a)
     return arrays
+
+
+def _meets_itself(a):
+    """Whether two elements of an array share a byte."""
+    import numpy
+
+    steps = sorted((abs(stride), extent) for stride, extent in zip(a.strides, a.shape) if extent > 1)
+    reach, nested = a.itemsize, True  # bytes that the dimensions so far take
+    for stride, extent in steps:
+        nested = nested and stride >= reach
+        reach += (extent - 1) * stride
+    if nested or not a.size:
+        return False
+    if reach < a.size * a.itemsize:
+        return True
+    at = numpy.zeros(1, numpy.int64)
+    for stride, extent in steps:
+        at = (at[:, None] + stride * numpy.arange(extent)).reshape(-1)
+    at.sort()
+    return bool((numpy.diff(at) < a.itemsize).any())
 
 
 def bytes_of(array):
@@ -335,7 +425,7 @@ def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=Fal
     """
     grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        texts, back = _arguments(args, directory, _has_shapes(file))
+        texts, back = _arguments(args, directory, contract(file, kernel, arch))
         words = [word for t in texts for word in ("--arg", t)]
         result = answer(["exec", os.fspath(file), *words],
                         {"kernel": kernel, "grid": grid, "block": block, "check": check, "stress": stress_count(stress) > 0, "stats": stats, "arch": arch,
@@ -410,7 +500,7 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
         kernel, grid, block = (code.launch[name] for name in ("kernel", "grid", "block"))
     grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        texts, _ = _arguments(args, directory, _has_shapes(file))
+        texts, _ = _arguments(args, directory, contract(file, kernel, arch))
         words = [word for t in texts for word in ("--arg", t)]
         return Timing(answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options}))
 

@@ -23,7 +23,7 @@ import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, Timing, _arguments, answer, bytes_of, checked, checks, size_number, stress_count
+from ._tools import CommandError, Contract, Timing, _arguments, answer, bytes_of, checked, checks, contract, size_number, stress_count
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Origin", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -132,10 +132,12 @@ def _save(self, directory):
 def _time(self, *buffers, **sizes):
     """Clocks of a launch on hardware by the model, an inlay.Timing. Without buffers they hold zeros."""
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
-        texts, _ = _arguments(buffers, directory, shapes=True)
+        file = self.save(directory)
+        of_buffers = [a for a in contract(file).arguments if a["kind"] == "buffer"]
+        texts, _ = _arguments(buffers, directory, Contract(of_buffers, apart=True, shapes=True))
         arguments = [word for name, text in zip(self.buffers, texts) for word in ("--arg", f"{name}={text}")]
         sizes = [word for name, value in sizes.items() for word in ("--size", f"{name}={value}")]
-        return Timing(answer(["time", self.save(directory), *arguments, *sizes], {}))
+        return Timing(answer(["time", file, *arguments, *sizes], {}))
 
 
 Artifact.run, Artifact.save, Artifact.time = _run, _save, _time  # noqa: F821

@@ -275,6 +275,62 @@ class Loaded(unittest.TestCase):
                 inlay.time(file, numpy.zeros((5, 8), numpy.float16), a, across, 5, 8, 24, size=sizes)
         self.assertEqual(built["kernel"], "gemm")
 
+    def test_outputs_lie_apart_wherever_arrays_are_taken(self):
+        """What shares memory with an output, what cannot be written, and an output of which several elements are one."""
+        sizes, ones = {"n": 64}, (lambda n=64: numpy.ones(n, numpy.float32))
+        kernel, strided = inlay.load(self.file, device="emulator"), numpy.lib.stride_tricks.as_strided
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = os.path.join(folder, "add.inlay")
+            inlay._tools.call(["bundle", self.file, "-o", bundle])
+            entrances = {"load": lambda *arrays: kernel(*arrays, **sizes), "exec": lambda *arrays: inlay.exec(self.file, *arrays, 64, size=sizes),
+                         "exec of a bundle": lambda *arrays: inlay.exec(bundle, *arrays, 64, size=sizes),
+                         "check": lambda *arrays: inlay.check(self.file, *arrays, 64, size=sizes), "time": lambda *arrays: inlay.time(self.file, *arrays, 64, size=sizes)}
+            for name, launch in entrances.items():
+                both, fixed = ones(128), ones()
+                fixed.flags.writeable = False
+                wrong = {"c and c": ((both[:64], both[:64], ones()), "buffers a and c share memory, and one of them is an output"),
+                         "in part": ((both[:64], ones(), both[60:124]), "buffers b and c share memory, and one of them is an output.*\n  hint   an array of its own for c"),
+                         "fixed": ((fixed, ones(), ones()), "buffer c is an output, and its array is read-only\n  hint   an array that may be written: c.copy"),
+                         "one": ((strided(ones(1), (64,), (0,)), ones(), ones()), r"buffer c is an output, and several of its elements are one: shape \(64,\), strides \(0,\)"),
+                         "windows": ((strided(ones(), (8, 8), (16, 4)), ones(), ones()), "several of its elements are one"),
+                         "halves": ((strided(ones(), (64,), (2,)), ones(), ones()), "several of its elements are one"),
+                         "other order": ((ones().astype(">f4"), ones(), ones()), "c is f32, and its array is >f4")}
+                for what, (arrays, why) in wrong.items():
+                    with self.subTest(name, what=what), self.assertRaisesRegex((ValueError, TypeError), why):
+                        launch(*arrays)
+                self.assertTrue((both == 1).all())  # nothing was written
+                right = {"one input": (ones(), fixed, fixed), "neighbours": (both[:64], both[64:], both[64:]), "interleaved": (both[::2], both[1::2], both[1::2]),
+                         "backwards": (ones()[::-1], ones(), ones()), "a broadcast input": (ones(), strided(ones(1), (64,), (0,)), ones()), "flat": (ones().reshape(8, 8).T, ones(), ones())}
+                for what, arrays in right.items():
+                    with self.subTest(name, what=what):
+                        both[:] = 1
+                        launch(*arrays)
+                        if name != "time":
+                            numpy.testing.assert_array_equal(arrays[0].reshape(-1), 2)
+
+    def test_outputs_share_memory_where_the_contract_says_so(self):
+        """A manifest of another's kernel: elements are read where they are written."""
+        with open(self.file) as text, tempfile.TemporaryDirectory() as folder:
+            manifest = json.load(text)
+            manifest["outputs_apart"] = False
+            manifest["code"] = os.path.join(os.path.dirname(self.file), manifest["code"])
+            file = os.path.join(folder, "add.json")
+            with open(file, "w") as out:
+                json.dump(manifest, out)
+            kernel = inlay.load(file, device="emulator")
+            a, b = numpy.arange(64, dtype=numpy.float32), numpy.ones(64, numpy.float32)
+            kernel(a, a, b, n=64)
+            numpy.testing.assert_array_equal(a, numpy.arange(64) + 1)
+            self.assertEqual(inlay.exec(file, a, a, b, 64, size={"n": 64})["findings"], [])
+            numpy.testing.assert_array_equal(a, numpy.arange(64) + 2)
+            both = numpy.arange(128, dtype=numpy.float32)
+            with self.assertRaisesRegex(ValueError, "buffers a and c share memory"):  # copies would share nothing
+                kernel(both[::2], both[::2], b, n=64)
+            fixed = a.copy()
+            fixed.flags.writeable = False
+            with self.assertRaisesRegex(ValueError, "read-only"):
+                kernel(fixed, a, b, n=64)
+
     def test_threads_that_share_an_input(self):
         from concurrent.futures import ThreadPoolExecutor
 
@@ -672,9 +728,46 @@ class Kernels(unittest.TestCase):
                            ("8 rows of k and 7 of v", lambda: inlay.varlen_attention(q, k, k[:7], places)),
                            ("cu_seqlens of .2,. float64\\n  hint   int32, where each", lambda: inlay.varlen_attention(q, k, k, places.astype(float))),
                            ("2 places in cu_seqlens and 3 in cu_seqlens_k", lambda: inlay.varlen_attention(q, k, k, places, numpy.array([0, 4, 8]))),
-                           ("keys is that of the arrays, 64", lambda: inlay.varlen_attention(q, k, k, places, keys=3))):
+                           ("keys is that of the arrays, 64", lambda: inlay.varlen_attention(q, k, k, places, keys=3)),
+                           (r"cu_seqlens\[0\] is 1: the first sequence begins at 0", lambda: inlay.varlen_attention(q, k, k, numpy.array([1, 8]))),
+                           (r"cu_seqlens\[2\] is 3, and cu_seqlens\[1\] is 5: where each", lambda: inlay.varlen_attention(q, k, k, numpy.array([0, 5, 3, 8]))),
+                           (r"cu_seqlens\[1\] is 7, and there are 8 rows of q\n  hint   where the last sequence ends, or q\[:7\]", lambda: inlay.varlen_attention(q, k, k, numpy.array([0, 7]))),
+                           (r"cu_seqlens\[1\] is 9, and there are 8 rows of q", lambda: inlay.varlen_attention(q, k, k, numpy.array([0, 9]))),
+                           (r"cu_seqlens\[0\] is 0, and there are 8 rows of q", lambda: inlay.varlen_attention(q, k, k, numpy.array([0]))),
+                           (r"cu_seqlens_k\[1\] is 4, and there are 8 rows of k", lambda: inlay.varlen_attention(q, k, k, places, numpy.array([0, 4]))),
+                           ("longest=7, and a sequence has 8 rows", lambda: inlay.varlen_attention(q, k, k, places, longest=7)),
+                           ("longest_k=1, and a sequence has 8 rows", lambda: inlay.varlen_attention(q, k, k, places, longest=8, longest_k=1))):
             with self.assertRaisesRegex(ValueError, what):
                 call()
+
+    def test_numbers_that_a_kernel_counts_by_are_not_negative(self):
+        """By name and by manifest: a loop up to a negative length does not end."""
+        options = {name: {"keys": 256, "pages": 8, "sequences": 2} for name in ("paged_decode", "mla_decode", "varlen_attention", "attention_blocks")}
+        options["varlen_attention"] = {"sequences": 1, "queries": 128, "keys": 256, "pages": 16}
+        options["attention_blocks"] = {"sequences": 2, "blocks": 1, "pages": 64}
+        for kernel, name, numbers, why in (("paged_decode", "lengths", [3, -1], r"lengths\[1\] is -1: not negative"), ("mla_decode", "lengths", [-2, 3], r"lengths\[0\] is -2: not negative"),
+                                           ("varlen_attention", "ends", [64, -64], r"ends\[1\] is -64: not negative"),
+                                           ("attention_blocks", "cu_seqlens_q", [0, 9, 8], r"cu_seqlens_q\[2\] is 8, and cu_seqlens_q\[1\] is 9"),
+                                           ("attention_blocks", "cu_seqlens_k", [0, -1, 8], r"cu_seqlens_k\[1\] is -1: not negative")):
+            asked = inlay.buffers(kernel, **options[kernel])
+            numbers = numpy.array(numbers, numpy.int32)
+            self.assertEqual([b["bytes"] for b in asked if b["name"] == name], [numbers.nbytes])
+            arrays = {b["name"]: numpy.zeros(b["bytes"], numpy.uint8) for b in asked}
+            inputs = {**{b["name"]: arrays[b["name"]] for b in asked if b["input"]}, name: numbers}
+            for given in (numbers, numbers.tobytes(), numbers.view(numpy.uint8)):
+                with self.subTest(kernel), self.assertRaisesRegex(ValueError, f"{kernel}: {why}"):
+                    inlay.run_kernel(kernel, {**inputs, name: given}, **options[kernel])
+            if name != "lengths":
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                inlay.build(kernel, folder, **options[kernel])
+                loaded = inlay.load(f"{folder}/{kernel}.json", device="emulator")
+                needed = dict(zip([n.lower() for n in loaded.buffers], loaded.bytes_for({})))
+                given = [{**arrays, name: numbers}.get(n, numpy.zeros(size, numpy.uint8)) for n, size in needed.items()]
+                with self.assertRaisesRegex(ValueError, f"{kernel}: {why}"):
+                    loaded(*given)
+                with self.assertRaisesRegex(ValueError, f"{kernel}: {why}"):
+                    inlay.exec(f"{folder}/{kernel}.json", *given)
 
     def test_flash_attention(self):
         q, k, v = self.array(1, 48, 2, 64), self.array(1, 80, 1, 64), self.array(1, 80, 1, 64)

@@ -937,6 +937,9 @@ class Built(unittest.TestCase):
             numpy.testing.assert_array_equal(c, a + b)
             code = os.path.join(directory, "vector_add.hsaco")
             self.assertIn("vector_add", json.dumps(inlay.inspect(code)["kernels"]))
+        for arrays, why in (((c, c, b), "buffers a and c share memory"), ((fixed, a, b), "buffer c is an output, and its array is read-only")):
+            with self.assertRaisesRegex(ValueError, why):
+                self.artifact.time(*arrays, n=1000)
         timed = self.artifact.time(c, a, b, n=1000)
         self.assertGreater(timed["timing"]["clocks"], 100)
 

@@ -35,6 +35,7 @@ enum Error : int {
   peer_access_already_enabled = 704,
   peer_access_not_enabled = 705,
   launch_failure = 719,
+  cooperative_launch_too_large = 720,
   not_supported = 801,
   capture_unmatched = 903,
   capture_implicit = 906,
@@ -62,7 +63,7 @@ struct DeviceProperties6 {
   int major, minor;
   std::size_t textureAlignment, texturePitchAlignment;
   int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-  int textures[36];
+  int textures[40];
   std::size_t surfaceAlignment;
   int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
       unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize,

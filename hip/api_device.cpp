@@ -32,8 +32,7 @@ void common(Properties& p, int ordinal) {
   p.minor = t.version_minor;
   p.multiProcessorCount = t.compute_units;
   p.canMapHostMemory = p.concurrentKernels = p.managedMemory = p.pageableMemoryAccess =
-      p.concurrentManagedAccess = 1;
-  p.cooperativeLaunch = 0; // workgroups are run one after the other
+      p.concurrentManagedAccess = p.cooperativeLaunch = 1;
   p.pciBusID = ordinal;
   p.memoryClockRate = 1300000;
   p.memoryBusWidth = 8192;
@@ -55,6 +54,7 @@ int attribute(int number, int ordinal) {
   case 4:
   case 8:
   case 9:
+  case 10:
   case 13:
   case 15:
   case 24:
@@ -131,6 +131,7 @@ constexpr Named errors[] = {
      "part or all of the requested memory range is already mapped"},
     {713, "hipErrorHostMemoryNotRegistered", "pointer does not correspond to a registered memory region"},
     {719, "hipErrorLaunchFailure", "unspecified launch failure"},
+    {720, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
     {801, "hipErrorNotSupported", "operation not supported"},
     {903, "hipErrorStreamCaptureUnmatched", "the capture was not initiated in this stream"},
     {906, "hipErrorStreamCaptureImplicit", "operation not permitted when stream is capturing"},

@@ -75,16 +75,29 @@ void start(Function& f, const LaunchGeometry& g, void* stream_handle, void** val
   });
 }
 
+/// Workgroups that a compute unit holds at a time.
+int workgroups_of_unit(const Function& f, unsigned block, std::size_t lds) {
+  const auto& d = f.kernel.descriptor;
+  const auto arch = inlay::runtime::isa::parse_arch(State::get().options.arch);
+  const auto o = inlay::runtime::isa::occupancy(
+      std::max(8U, d.vgprs), d.lds_bytes + static_cast<unsigned>(lds), std::max(1U, block), arch, d.sgprs);
+  return static_cast<int>(o.waves_per_simd * 4 / std::max(1U, (block + 63) / 64));
+}
 int occupancy(const char* call, int* out, const void* symbol, int block, std::size_t lds) {
   return guarded(call, [&] {
-    const Function& f = function_of_symbol(symbol);
-    const auto& d = f.kernel.descriptor;
-    const auto arch = inlay::runtime::isa::parse_arch(State::get().options.arch);
-    const auto o =
-        inlay::runtime::isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + static_cast<unsigned>(lds),
-                                       static_cast<unsigned>(std::max(1, block)), arch, d.sgprs);
-    *out = static_cast<int>(o.waves_per_simd * 4) / std::max(1, (block + 63) / 64);
+    *out = workgroups_of_unit(function_of_symbol(symbol), static_cast<unsigned>(std::max(1, block)), lds);
   });
+}
+/// All workgroups at once, as the emulator runs those that wait for one another: as many as the device holds.
+void start_cooperative(Function& f, const LaunchGeometry& g, void* stream, void** values) {
+  const auto held = static_cast<std::uint64_t>(target().compute_units) *
+                    static_cast<std::uint64_t>(
+                        workgroups_of_unit(f, static_cast<unsigned>(g.block.count()), g.dynamic_lds));
+  if (g.grid.count() > held)
+    throw HipError(cooperative_launch_too_large,
+                   std::to_string(g.grid.count()) + " workgroups of " + f.kernel.name +
+                       " wait for one another, and the device holds " + std::to_string(held) + " at a time");
+  start(f, g, stream, values, nullptr);
 }
 int largest_block(const char* call, int* grid, int* block, const void* symbol, std::size_t lds, int limit) {
   return guarded(call, [&] {
@@ -202,12 +215,9 @@ int hipDrvLaunchKernelEx(const DriverLaunchConfig* c, void* f, void** values, vo
               c->sharedMemBytes},
              c->stream, values, extra));
 }
-/// Workgroups are run one after the other: those that wait for all others would wait for ever.
 int hipModuleLaunchCooperativeKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                      unsigned bz, unsigned lds, void* stream, void** values) {
-  CALL(if (std::uint64_t{gx} * gy * gz > 1) throw HipError(not_supported,
-                                                           "cooperative launches of more than one workgroup");
-       start(function_of(f), {{gx, gy, gz}, {bx, by, bz}, lds}, stream, values, nullptr));
+  CALL(start_cooperative(function_of(f), {{gx, gy, gz}, {bx, by, bz}, lds}, stream, values));
 }
 int hipFuncGetAttribute(int* out, int which, void* f) { CALL(*out = attribute(function_of(f), which)); }
 int hipFuncGetAttributes(FunctionAttributes* out, const void* symbol) {
@@ -283,9 +293,7 @@ int hipLaunchKernel(const void* f, Dim3 grid, Dim3 block, void** values, Size ld
 }
 int hipLaunchCooperativeKernel(const void* f, Dim3 grid, Dim3 block, void** values, unsigned lds,
                                void* stream) {
-  CALL(if (std::uint64_t{grid.x} * grid.y * grid.z >
-           1) throw HipError(not_supported, "cooperative launches of more than one workgroup");
-       start(function_of_symbol(f), geometry_of(grid, block, lds), stream, values, nullptr));
+  CALL(start_cooperative(function_of_symbol(f), geometry_of(grid, block, lds), stream, values));
 }
 int hipLaunchKernelExC(const LaunchConfig* c, const void* f, void** values) {
   CALL(start(function_of_symbol(f), geometry_of(c->gridDim, c->blockDim, c->dynamicSmemBytes), c->stream,

@@ -322,6 +322,10 @@ def _torch_on_processor(emulator):
 
     units = ctypes.c_int()
     emulator._hip.hipDeviceGetAttribute(ctypes.byref(units), 63, 0)  # hipDeviceAttributeMultiprocessorCount
+    version = ctypes.c_int()
+    emulator._hip.hipRuntimeGetVersion(ctypes.byref(version))
+    torch.version.hip = f"{version.value // 10**7}.{version.value // 10**5 % 100}.{version.value % 10**5}"  # by which programs tell a torch for AMD's processors
+    torch.version.cuda = None
     major, minor = _capability(emulator.arch)
     properties = types.SimpleNamespace(name="inlay's emulator", gcnArchName=emulator.arch, multi_processor_count=units.value, warp_size=64,
                                        major=major, minor=minor, total_memory=192 << 30, L2_cache_size=4 << 20)

@@ -3,6 +3,21 @@
 
 #include <catch2/catch.hpp>
 
+// Of HIP 6 and 7 (hipDeviceProp_tR0600), as their own headers have them.
+TEST_CASE("structures have the sizes and places of HIP's") {
+  using P = inlay::hip::DeviceProperties6;
+  CHECK(sizeof(P) == 1472);
+  CHECK(offsetof(P, totalGlobalMem) == 288);
+  CHECK(offsetof(P, warpSize) == 308);
+  CHECK(offsetof(P, multiProcessorCount) == 388);
+  CHECK(offsetof(P, surfaceAlignment) == 568);
+  CHECK(offsetof(P, maxThreadsPerMultiProcessor) == 624);
+  CHECK(offsetof(P, cooperativeLaunch) == 688);
+  CHECK(offsetof(P, sharedMemPerBlockOptin) == 696);
+  CHECK(offsetof(P, gcnArchName) == 1160);
+  CHECK(offsetof(P, asicRevision) == 1468);
+}
+
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__ 1
 #pragma GCC diagnostic push

@@ -182,6 +182,14 @@ TEST_CASE("run-with: launches on two devices wait for each other, whichever begi
   CHECK(says(stuck.out, "waits for words of memory that nobody changes any more"));
 }
 
+TEST_CASE("run-with: a cooperative launch, whose workgroups wait for all of them", "[hip]") {
+  const Folder f;
+  const auto r = run_with(f, "cooperative");
+  INFO(r.out << r.err);
+  CHECK(r.exit == 0);
+  CHECK(says(r.out, "3 launches"));
+}
+
 TEST_CASE("run-with: errors of host code, exit status of the program, of the command line", "[hip]") {
   const Folder f;
   CHECK(run_with(f, "errors").exit == 0);

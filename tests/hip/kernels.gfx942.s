@@ -153,6 +153,47 @@ signal:
   .amdhsa_kernarg_size 24
   .amdhsa_group_segment_fixed_size 0
 .end_amdhsa_kernel
+
+.text
+.globl meet
+.p2align 8
+.type meet,@function
+; Adds 1 to a, waits until a is n, and stores what it then reads in b of the workgroup. One lane of the first wave does it.
+meet:
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dword s8, s[0:1], 0x10
+  v_cmp_eq_u32 vcc, 0, v0
+  s_and_saveexec_b64 s[10:11], vcc
+  s_cbranch_execz .Lmet
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 1
+  s_lshl_b32 s9, s2, 2
+  v_mov_b32 v3, s9
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v1, v2, s[4:5]
+.Lmeeting:
+  global_load_dword v2, v1, s[4:5] sc1
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s12, v2
+  s_cmp_lt_u32 s12, s8
+  s_cbranch_scc1 .Lmeeting
+  global_store_dword v3, v2, s[6:7]
+.Lmet:
+  s_endpgm
+.Lmeet_end:
+.size meet, .Lmeet_end-meet
+.rodata
+.p2align 6
+.amdhsa_kernel meet
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_kernarg_size 24
+  .amdhsa_group_segment_fixed_size 0
+.end_amdhsa_kernel
+
 .amdgpu_metadata
 ---
 amdhsa.version: [1, 2]
@@ -223,6 +264,20 @@ amdhsa.kernels:
     .sgpr_count: 16
     .vgpr_count: 8
     .max_flat_workgroup_size: 64
+    .args:
+      - {.name: a, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.name: b, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.name: n, .offset: 16, .size: 4, .value_kind: by_value}
+  - .name: meet
+    .symbol: meet.kd
+    .kernarg_segment_size: 24
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 8
+    .max_flat_workgroup_size: 1024
     .args:
       - {.name: a, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
       - {.name: b, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}

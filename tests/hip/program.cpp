@@ -29,6 +29,9 @@ int hipModuleLoad(void**, const char*);
 int hipModuleGetFunction(void**, void*, const char*);
 int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                           void**, void**);
+int hipModuleLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                     unsigned, void*, void**);
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*, void*, int, std::size_t);
 int hipStreamCreate(void**);
 int hipStreamDestroy(void*);
 int hipStreamSynchronize(void*);
@@ -229,6 +232,35 @@ void neighbours(const std::string& what) {
   }
 }
 
+/// Workgroups that wait until all of them have begun: as many as the device holds, and one more.
+void cooperative() {
+  int can = 0, units = 0, each = 0;
+  NEED(hipDeviceGetAttribute(&can, 10, 0));
+  NEED(hipDeviceGetAttribute(&units, 63, 0));
+  NEED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&each, function("meet"), 1024, 0));
+  expect(can == 1 && each == 2, "cooperative launches of two workgroups of 16 waves a unit");
+  const auto most = static_cast<unsigned>(units * each);
+  auto *count = device_memory<std::uint32_t>(4), *seen = device_memory<std::uint32_t>(4 * most);
+  const auto meet = [&](unsigned grid, unsigned block) {
+    void *a = count, *b = seen;
+    std::uint32_t n = grid;
+    void* values[] = {&a, &b, &n};
+    NEED(hipMemset(count, 0, 4));
+    return hipModuleLaunchCooperativeKernel(function("meet"), grid, 1, 1, block, 1, 1, 0, nullptr, values);
+  };
+  for (const unsigned grid : {1U, 5U, most}) {
+    NEED(meet(grid, 1024));
+    NEED(hipDeviceSynchronize());
+    std::vector<std::uint32_t> got(grid);
+    NEED(hipMemcpy(got.data(), seen, 4 * grid, 2));
+    for (const std::uint32_t v : got) expect(v == grid, "all have come");
+  }
+  expect(meet(most + 1, 1024) == 720, "one more than the device holds");
+  expect(std::strstr(hipGetErrorString(720), "609 workgroups of meet wait for one another, and the device "
+                                             "holds 608 at a time") != nullptr,
+         "its text");
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -243,6 +275,7 @@ int main(int argc, char** argv) {
   if (what == "graph") graph();
   if (what == "peers") peers(true);
   if (what == "strangers") peers(false);
+  if (what == "cooperative") cooperative();
   if (what == "errors") host_errors();
   if (what == "neighbours" || what == "apart" || what == "through") neighbours(what);
   if (what == "exit7") return 7;

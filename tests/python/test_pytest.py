@@ -280,6 +280,7 @@ torch.cuda.synchronize()
 begin.elapsed_time(end)
 torch.testing.assert_close(y.cpu(), 2 * x.cpu())
 assert torch.cuda.get_device_properties(0).gcnArchName == "gfx950"
+assert torch.version.hip == "6.4.43483" and torch.version.cuda is None
 import sys
 if "over" in sys.argv:
     double[(4,)](x, y, 1000, BLOCK=256, OVER=8)

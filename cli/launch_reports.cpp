@@ -177,6 +177,7 @@ std::string uri_of(const Launch& line) {
   // One that was compiled elsewhere, as a compiler's cache keeps it, is known by its name.
   if (path.empty() || (path.starts_with("/") && !std::filesystem::exists(path, none)))
     path = text_of(line, "file");
+  path = std::filesystem::path(path).lexically_normal().string(); // a build system's build/../kernels.hip
   const char* const repository = std::getenv("GITHUB_WORKSPACE");
   std::string root = repository != nullptr ? repository : std::filesystem::current_path(none).string();
   if (!root.ends_with("/")) root += "/";

@@ -1,5 +1,6 @@
 // `inlay run-with` over a HIP program with planted defects (program.cpp), and its reports.
 #include "inlay_command.h"
+#include "launch_reports.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -112,6 +113,47 @@ TEST_CASE("run-with: a race and an overrun are found, at their argument and sour
   CHECK(says(xml, "tests=\"2\" failures=\"1\""));
   CHECK(says(xml, "<failure type=\"bounds\""));
   CHECK(says(read(f.file("r.txt")), "bounds: writes 4 bytes at b + 0x200 of 512 bytes"));
+}
+
+TEST_CASE("SARIF: where a file is, of lines with absolute paths and without") {
+  const Folder f;
+  const fs::path repository = f.path / "my repo";
+  fs::create_directories(repository / "src");
+  fs::create_directories(f.path / "my repo 2");
+  for (const char* file : {"my repo/src/a.hip", "my repo 2/b.hip"}) std::ofstream(f.path / file) << "\n";
+  const auto uri = [](const std::string& path, const std::string& file) {
+    inlay::cli::Launch line = {{"file", file}, {"line", 7}};
+    if (!path.empty()) line["path"] = path;
+    const inlay::cli::Launch launch = {
+        {"kernel", "k"}, {"findings", {{{"kind", "bounds"}, {"message", "m"}, {"line", line}}}}};
+    const auto sarif = Json::parse(inlay::cli::report_sarif({launch}));
+    return sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        .get<std::string>();
+  };
+  const auto encoded = [](std::string text) { // spaces are all that is special here
+    for (std::size_t at = 0; (at = text.find(' ', at)) != std::string::npos;) text.replace(at, 1, "%20");
+    return text;
+  };
+  const std::string root = f.path.string();
+  ::setenv("GITHUB_WORKSPACE", repository.c_str(), 1);
+  CHECK(uri(repository.string() + "/src/a.hip", "a.hip") == "src/a.hip");
+  CHECK(uri(repository.string() + "/build/../src/a.hip", "a.hip") ==
+        "a.hip"); // a folder that there is not: by its name
+  fs::create_directories(repository / "build");
+  CHECK(uri(repository.string() + "/build/../src/a.hip", "a.hip") == "src/a.hip");
+  // Beside the repository, though its name begins alike.
+  CHECK(uri(root + "/my repo 2/b.hip", "b.hip") == encoded("file://" + root + "/my repo 2/b.hip"));
+  CHECK(uri("/no/such/folder/c.hip", "c.hip") == "c.hip"); // compiled elsewhere
+  CHECK(uri("", "./src/d.hip") == "src/d.hip");
+  ::setenv("GITHUB_WORKSPACE", (repository.string() + "/").c_str(), 1);
+  CHECK(uri(repository.string() + "/src/a.hip", "a.hip") == "src/a.hip");
+  ::setenv("GITHUB_WORKSPACE", "/", 1);
+  CHECK(uri(root + "/my repo 2/b.hip", "b.hip") == encoded("file://" + root + "/my repo 2/b.hip"));
+  ::unsetenv("GITHUB_WORKSPACE");
+  const fs::path before = fs::current_path();
+  fs::current_path(repository);
+  CHECK(uri(fs::current_path().string() + "/src/a.hip", "a.hip") == "src/a.hip");
+  fs::current_path(before);
 }
 
 TEST_CASE("run-with: a captured graph of two streams replays", "[hip]") {

@@ -29,8 +29,9 @@ Extent3 parse_extent(const std::string& option, std::string_view text) {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> argument_types = {
-    "in", "out", "inout", "i32", "u32", "i64", "u64", "f32", "f64", "ptr", "bytes", "zeros", "peers", "peer"};
+constexpr std::array<std::string_view, 15> argument_types = {"in",    "out",   "inout", "i32",  "u32",
+                                                             "i64",   "u64",   "f32",   "f64",  "ptr",
+                                                             "bytes", "zeros", "peers", "peer", "at"};
 
 /// A structure passed by value: its bytes as hexadecimal digits in the order of memory, or a file of them.
 std::vector<std::uint8_t> read_value_bytes(const std::string& text) {
@@ -75,7 +76,8 @@ ArgumentSpec parse_argument(const std::string& text) {
     refuse("--arg " + text + ": " + why,
            "in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, i32:V "
            "i64:V u32:V u64:V f32:V f64:V, ptr:0, "
-           "bytes:HEX or bytes:FILE, peers:NAME, peer:NAME:R; NAME=... for an argument by its name");
+           "bytes:HEX or bytes:FILE, at:K:BYTES, peers:NAME, peer:NAME:R; NAME=... for an argument by its "
+           "name");
   };
   ArgumentSpec spec;
   spec.spelled = text;
@@ -138,6 +140,14 @@ ArgumentSpec parse_argument(const std::string& text) {
       if (!spec.peer) bad("not peer:NAME:R, R the number of a device");
     }
     if (spec.peers.empty()) bad("names no argument");
+  } else if (type == "at") {
+    const auto second = rest.find(':');
+    const auto argument = parse_number<std::size_t>(std::string_view(rest).substr(0, second));
+    const auto bytes = second == std::string::npos
+                           ? std::nullopt
+                           : parse_number<std::uint64_t>(std::string_view(rest).substr(second + 1));
+    if (!argument || !bytes) bad("not at:K:BYTES, K the number of an argument, from 0");
+    spec.same_as = argument, spec.offset = *bytes;
   } else if (type == "bytes") {
     spec.value = Argument{.spelled = text, .bytes = read_value_bytes(rest)};
   } else {
@@ -149,6 +159,7 @@ ArgumentSpec parse_argument(const std::string& text) {
 std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vector<ArgumentSpec>& specs,
                                                   std::vector<Argument>& arguments, bool fill_zeros) {
   std::vector<std::unique_ptr<Buffer>> buffers;
+  const std::size_t first = arguments.size();
   for (const ArgumentSpec& s : specs) {
     if (s.value) {
       arguments.push_back(*s.value);
@@ -158,9 +169,9 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vec
     if (!s.peers.empty()) { // known once all devices have their buffers
       arguments.push_back(Argument::pointer(0));
       buffers.push_back(nullptr);
-    } else if (s.same_as) {
+    } else if (s.same_as) { // which may come later
       buffers.push_back(nullptr);
-      arguments.push_back(Argument::pointer(buffers.at(*s.same_as)->address() + s.offset));
+      arguments.push_back(Argument::pointer(0));
     } else {
       buffers.push_back(std::make_unique<Buffer>(device, std::max<std::size_t>(1, s.bytes())));
       const Buffer& b = *buffers.back();
@@ -170,6 +181,12 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vec
     }
     arguments.back().spelled = s.spelled.empty() ? s.name : s.spelled;
   }
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (const auto of = specs[i].same_as) {
+      Argument& a = arguments[first + i];
+      a = Argument::pointer(buffers.at(*of)->address() + specs[i].offset);
+      a.spelled = specs[i].spelled.empty() ? specs[i].name : specs[i].spelled;
+    }
   return buffers;
 }
 

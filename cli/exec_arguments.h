@@ -86,11 +86,12 @@ void take_file(std::vector<std::string>& arguments, std::string& file);
 inline constexpr const char* argument_help =
     "One or several, in order, or NAME=... for one: in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, "
     "i32:V i64:V "
-    "u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure; with --devices also "
+    "u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure, at:K:BYTES for a place in the "
+    "buffer of argument K; with --devices also "
     "peers:NAME, peer:NAME:R, and {rank} and {devices} in any";
 
 /// `in:FILE`, `out:BYTES`, `out:BYTES:FILE`, `inout:FILE:FILE`, `zeros:BYTES` (a buffer of zeros), `i32:V` ... `ptr:0`, `bytes:HEX` or
-/// `bytes:FILE` for a structure, `peers:NAME` and `peer:NAME:R` (several devices), each also after `NAME=`. Outputs without a file are
+/// `bytes:FILE` for a structure, `at:K:BYTES` (so many bytes behind the begin of the buffer of argument K, counted from 0), `peers:NAME` and `peer:NAME:R` (several devices), each also after `NAME=`. Outputs without a file are
 /// printed. Errors: ArgumentError.
 [[nodiscard]] ArgumentSpec parse_argument(const std::string& text);
 

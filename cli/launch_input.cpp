@@ -266,6 +266,25 @@ void check_devices(const launch::Manifest& m, const launch::Sizes& sizes,
   }
 }
 
+/// `at:K:BYTES` of each argument: K is a buffer of its own, of as many bytes.
+void check_shared(const std::vector<ArgumentSpec>& specs) {
+  for (const ArgumentSpec& s : specs) {
+    if (!s.same_as || s.spelled.empty()) continue; // a manifest's own
+    const std::string what = "--arg " + s.spelled + ": ";
+    if (*s.same_as >= specs.size())
+      refuse(fmt::format("{}there is no argument {}", what, *s.same_as),
+             fmt::format("0 to {}, in the kernel's order", specs.size() - 1));
+    const ArgumentSpec& of = specs[*s.same_as];
+    if (of.value || of.same_as || !of.peers.empty())
+      refuse(fmt::format("{}argument {} is {}, and no buffer", what, *s.same_as,
+                         of.spelled.empty() ? of.name : of.spelled),
+             "the number of an argument given as in:, out:, inout: or zeros:");
+    if (s.offset > of.bytes())
+      refuse(fmt::format("{}the buffer of argument {} has {} bytes", what, *s.same_as, of.bytes()),
+             "a place inside of it");
+  }
+}
+
 } // namespace
 
 void refuse_other_array(const ArgumentSpec& known, const ArgumentSpec& given, const std::string& text) {
@@ -388,6 +407,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   }
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
+  check_shared(in.specs);
   if (in.devices > 1) check_devices(*manifest, plan->sizes, in.specs);
   return in;
 }

@@ -180,6 +180,7 @@ def _arguments(args, directory, contract):
     import numpy
 
     contract.check(args)
+    shared = {} if contract.shapes or any(isinstance(a, str) and "=" in a for a in args) else _shared(args)  # names change the order
     texts, back = [], []
     for k, a in enumerate(args):
         if isinstance(a, str):
@@ -200,23 +201,49 @@ def _arguments(args, directory, contract):
             if not array.dtype.isnative:
                 raise TypeError(f"argument {k} is {array.dtype}, of the other byte order\n  hint   a.astype(a.dtype.newbyteorder('='))")
             before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in.npy", "out.npy"))
+            writeable = array.flags.writeable
             if contract.shapes:
                 memory = array.view({1: "u1", 2: "u2", 4: "u4", 8: "u8"}.get(array.itemsize, array.dtype))
                 with open(before, "wb") as file:
                     numpy.save(file, numpy.ascontiguousarray(array))
+            elif k in shared and shared[k][0] != k:
+                texts.append("at:%d:%d" % shared[k])
+                continue
             else:
                 memory = _memory(k, array)
+                if k in shared:
+                    memory, writeable = shared[k][2:]
                 memory.tofile(before)
-            texts.append(f"inout:{before}:{after}" if array.flags.writeable else f"in:{before}")
-            if array.flags.writeable:
+            texts.append(f"inout:{before}:{after}" if writeable else f"in:{before}")
+            if writeable:
                 back.append((memory, before, after))
     return texts, back
 
 
+def _shared(args):
+    """Of arrays whose memory meets that of others: a launch gets it once. Of each, by its number, that of the one that begins first and how far behind it
+    it begins; of that one (itself, 0, the memory of all, whether one of them may be written)."""
+    arrays = [(k, host(a)) for k, a in enumerate(args) if is_array(a)]
+    places = sorted((m.ctypes.data, k, m, a.flags.writeable) for k, a in arrays if (m := _memory(k, a)).size)
+    groups = []
+    for begin, k, m, writeable in places:
+        if groups and begin < groups[-1][1]:
+            groups[-1][1] = max(groups[-1][1], begin + m.size)
+            groups[-1][2].append((k, begin))
+            groups[-1][3] |= writeable
+        else:
+            groups.append([begin, begin + m.size, [(k, begin)], writeable])
+    out = {}
+    for begin, end, members, writeable in groups:
+        if len(members) > 1:
+            first = members[0][0]
+            out.update({k: (first, at - begin) for k, at in members[1:]})
+            out[first] = (first, 0, _bytes_at(begin, end - begin), writeable)
+    return out
+
+
 def _memory(k, array):
     """The bytes from the first element of an array to its last."""
-    import ctypes
-
     import numpy
 
     if any(stride < 0 and extent > 1 for stride, extent in zip(array.strides, array.shape)):
@@ -224,7 +251,15 @@ def _memory(k, array):
     if not array.size:
         return numpy.empty(0, numpy.uint8)
     size = array.itemsize + sum((extent - 1) * stride for stride, extent in zip(array.strides, array.shape))
-    return numpy.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(array.ctypes.data))
+    return _bytes_at(array.ctypes.data, size)
+
+
+def _bytes_at(address, size):
+    import ctypes
+
+    import numpy
+
+    return numpy.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(address))
 
 
 def checks(value):

@@ -77,6 +77,47 @@ TEST_CASE("exec: raw buffers in and out, statistics") {
   CHECK(says(r.out, "22 in 2 waves of 2 workgroups")); // 11 instructions each
 }
 
+TEST_CASE("exec: arguments that share a buffer") {
+  const Folder f;
+  const auto file = f.write("x.bin", bytes_of(count_to(160)));
+  const auto run = [&](const std::string& x, const std::string& y, const std::string& grid = "1") {
+    return inlay_command({"exec", kernel, "--grid", grid, "--arg", x, y, "f32:0.5"});
+  };
+  const std::string out = f.file("y.bin"), inout = "inout:" + file + ":" + out;
+  // In place, before and behind: what is stored is read nowhere else.
+  for (const auto& [y, first] : {std::pair{"at:0:0", 0}, {"at:0:256", 64}}) {
+    const auto r = run(inout, y);
+    INFO(r.err << r.out);
+    REQUIRE(r.exit == 0);
+    auto expected = count_to(160);
+    for (int i = 0; i < 64; ++i) expected[static_cast<std::size_t>(first + i)] = static_cast<float>(i) + 0.5F;
+    CHECK(floats_of(read(out)) == expected);
+  }
+  const auto before = run("at:1:256", inout);
+  REQUIRE(before.exit == 0);
+  CHECK(floats_of(read(out))[0] == 64.5F);
+  CHECK(floats_of(read(out))[64] == 64);
+  // y is x 4 bytes further: the second workgroup reads what the first stores.
+  const auto race = run(inout, "at:0:4", "2");
+  CHECK(race.exit == 1);
+  CHECK(says(race.out, "races: "));
+  const auto past = run(inout, "at:0:392");
+  CHECK(past.exit == 1);
+  CHECK(says(past.out, "bounds: writes"));
+  for (const auto& [x, y, part] : {std::array{"at:1:0", "at:0:0", "argument 1 is at:0:0, and no buffer"},
+                                   {"zeros:256", "at:2:0", "argument 2 is f32:0.5, and no buffer"},
+                                   {"zeros:256", "at:3:0", "there is no argument 3\n  hint   0 to 2"},
+                                   {"zeros:256", "at:0:257", "the buffer of argument 0 has 256 bytes"},
+                                   {"zeros:256", "at:0", "not at:K:BYTES"},
+                                   {"zeros:256", "at:x:0", "not at:K:BYTES"},
+                                   {"zeros:256", "at:0:-4", "not at:K:BYTES"}}) {
+    const auto r = run(x, y);
+    INFO(r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, part));
+  }
+}
+
 TEST_CASE("exec: of an output larger than memory only what was touched is read and written") {
   const Folder f;
   std::string text = read(kernel);

@@ -331,6 +331,30 @@ class Loaded(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "read-only"):
                 kernel(fixed, a, b, n=64)
 
+    def test_arrays_of_a_code_object_that_share_memory(self):
+        """A launch gets addresses: y = x + s of a stranger's kernel, by workgroups of 64, in memory that x and y share."""
+        kernel = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "isa", "add_scalar.gfx942.s")
+
+        def launch(x, y, grid=1):
+            return {f["kind"] for f in inlay.exec(kernel, x, y, 0.5, grid=grid)["findings"] if not f.get("note")}
+
+        memory = numpy.arange(160, dtype=numpy.float32)
+        had = memory.copy()
+        self.assertEqual(launch(memory[:128], memory[:128], 2), set())
+        numpy.testing.assert_array_equal(memory[:128], had[:128] + 0.5)
+        memory[:] = had
+        self.assertEqual(launch(memory[32:96], memory[:64]), set())  # one wave, which has read when it stores
+        numpy.testing.assert_array_equal(memory[:64], had[32:96] + 0.5)
+        numpy.testing.assert_array_equal(memory[64:], had[64:])
+        memory[:] = had
+        self.assertEqual(launch(memory[:128], memory[1:129], 2), {"races"})  # what the first workgroup stores the second one reads
+        self.assertEqual(launch(memory[:128], memory[1:129].copy(), 2), set())
+        fixed = memory[:64]
+        fixed.flags.writeable = False
+        self.assertEqual(launch(fixed, memory[:64]), set())
+        self.assertGreater(inlay.time(kernel, memory[:64], memory[:64], 0.5).clocks, 0)
+        self.assertEqual(launch(memory[:64], memory[64:128], 2), {"bounds"})  # neighbours, which end where the other begins
+
     def test_threads_that_share_an_input(self):
         from concurrent.futures import ThreadPoolExecutor
 

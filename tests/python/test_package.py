@@ -308,6 +308,27 @@ class Loaded(unittest.TestCase):
                         if name != "time":
                             numpy.testing.assert_array_equal(arrays[0].reshape(-1), 2)
 
+    def test_elements_that_meet(self):
+        """Of random strides, against a list of all bytes; and an output after the input whose memory it shares, or before it."""
+        from inlay._tools import _meets_itself, checked
+
+        rng, met = numpy.random.default_rng(5), 0
+        memory = numpy.zeros(1000, numpy.uint8)
+        for _ in range(2000):
+            shape = tuple(int(n) for n in rng.integers(1, 4, rng.integers(1, 4)))
+            strides = tuple(int(n) for n in rng.choice([-8, -4, 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 100], len(shape)))
+            a = numpy.lib.stride_tricks.as_strided(memory[300:].view(numpy.float32), shape, strides)
+            of_bytes = [sum(i * s for i, s in zip(at, strides)) + byte for at in numpy.ndindex(shape) for byte in range(4)]
+            self.assertEqual(_meets_itself(a), len(set(of_bytes)) < len(of_bytes), (shape, strides))
+            met += _meets_itself(a)
+        self.assertTrue(500 < met < 1500, met)
+        x, y = memory[:64], memory[60:124]
+        for buffers in ([("x", "", (), False, x), ("y", "", (), True, y)], [("y", "", (), True, y), ("x", "", (), False, x)], [("x", "", (), True, x), ("y", "", (), True, y)]):
+            with self.assertRaisesRegex(ValueError, "share memory"):
+                checked(buffers)
+            checked(buffers, apart=False)
+        checked([("x", "", (), False, x), ("y", "", (), False, y)])
+
     def test_outputs_share_memory_where_the_contract_says_so(self):
         """A manifest of another's kernel: elements are read where they are written."""
         with open(self.file) as text, tempfile.TemporaryDirectory() as folder:

@@ -266,9 +266,11 @@ void check_devices(const launch::Manifest& m, const launch::Sizes& sizes,
   }
 }
 
-/// `at:K:BYTES` of each argument: K is a buffer of its own, of as many bytes.
-void check_shared(const std::vector<ArgumentSpec>& specs) {
-  for (const ArgumentSpec& s : specs) {
+/// `at:K:BYTES` of each argument: K is a buffer of its own, of as many bytes, which may be shared.
+void check_shared(const std::vector<ArgumentSpec>& specs, const std::optional<launch::Manifest>& manifest,
+                  bool of_several_forms) {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const ArgumentSpec& s = specs[i];
     if (!s.same_as || s.spelled.empty()) continue; // a manifest's own
     const std::string what = "--arg " + s.spelled + ": ";
     if (*s.same_as >= specs.size())
@@ -282,6 +284,14 @@ void check_shared(const std::vector<ArgumentSpec>& specs) {
     if (s.offset > of.bytes())
       refuse(fmt::format("{}the buffer of argument {} has {} bytes", what, *s.same_as, of.bytes()),
              "a place inside of it");
+    if (of_several_forms)
+      refuse(what + "the kernel has several forms, and each has other arguments", "in:FILE");
+    if (manifest && manifest->outputs_apart && manifest->arguments.size() == specs.size() &&
+        (manifest->arguments[i].output || manifest->arguments[*s.same_as].output))
+      refuse(fmt::format("{}'{}' would share memory with '{}', and outputs of this kernel lie apart from all "
+                         "other buffers",
+                         what, s.name, of.name),
+             fmt::format("{}={}:BYTES", s.name, manifest->arguments[i].output ? "out" : "zeros"));
   }
 }
 
@@ -407,7 +417,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   }
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
-  check_shared(in.specs);
+  check_shared(in.specs, manifest, source.forms.has_value());
   if (in.devices > 1) check_devices(*manifest, plan->sizes, in.specs);
   return in;
 }

@@ -118,6 +118,37 @@ TEST_CASE("exec: arguments that share a buffer") {
   }
 }
 
+TEST_CASE("exec: arguments of a manifest share a buffer where none of them is an output") {
+  const Folder f;
+  REQUIRE(inlay_command({"build", "vector_add", "-o", f.file("v")}).exit == 0);
+  const std::string x = "in:" + f.write("x.bin", bytes_of(count_to(64))), out = f.file("c.bin");
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> words = {"exec", f.file("v") + "/vector_add.json", "--size", "n=32"};
+    for (const auto& a : arguments) words.insert(words.end(), {"--arg", a});
+    return inlay_command(words);
+  };
+  const auto sum = run({"c=out:128:" + out, "a=" + x, "b=at:1:128"});
+  INFO(sum.err << sum.out);
+  REQUIRE(sum.exit == 0);
+  const auto got = floats_of(read(out));
+  for (std::size_t i = 0; i < 32; ++i) CHECK(got[i] == static_cast<float>(i + (i + 32)));
+  for (const auto& wrong : {std::vector<std::string>{"c=at:1:0", "a=" + x}, {"c=out:128", "a=at:0:0"}}) {
+    const auto r = run(wrong);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, "would share memory with"));
+  }
+  // Numbers of arguments are another form's.
+  const auto forms =
+      f.write("forms", "--tile 16x64x64 --waves 1x4 --split 64 --split-k-fixup yes\n--tile 64x64x64\n");
+  REQUIRE(inlay_command({"build", "gemm", "--for", "m=1..100", "--n", "64", "--k", "128", "--dtype", "f16",
+                         "--forms", forms, "--points", "3", "-o", f.file("g.inlay")})
+              .exit == 0);
+  const auto several = inlay_command({"exec", f.file("g.inlay"), "--size", "m=4", "--size", "n=64", "--size",
+                                      "k=128", "--arg", "a=zeros:1024", "--arg", "b=at:1:0"});
+  CHECK(several.exit == 2);
+  CHECK(says(several.err, "the kernel has several forms"));
+}
+
 TEST_CASE("exec: of an output larger than memory only what was touched is read and written") {
   const Folder f;
   std::string text = read(kernel);

@@ -22,12 +22,13 @@
 #include <inlay/machine/matrix.h>
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <fmt/format.h>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 
 namespace inlay::kernels {
 
@@ -37,41 +38,51 @@ namespace inlay::kernels {
 /// `128x128x64` as so many numbers of at most four digits.
 [[nodiscard]] std::optional<std::vector<int>> product_of(const std::string& text, std::size_t count);
 
+/// What is wrong with the text of a number, a switch, ..., whose value goes into the last argument; nothing: `{}`.
+[[nodiscard]] std::string read_number(const std::string& text, std::int64_t lower, std::int64_t upper,
+                                      std::int64_t& value);
+[[nodiscard]] std::string read_real(const std::string& text, double& value);
+[[nodiscard]] std::string read_yes(const std::string& text, bool& value);
+[[nodiscard]] std::string read_product(const std::string& text, const std::string& form,
+                                       std::span<int* const> values);
+[[nodiscard]] std::string read_arch(const std::string& text, std::string& value);
+[[nodiscard]] std::string number_range(std::int64_t lower, std::int64_t upper);
+
 /// What an option does with its text. `put` says what is wrong with it, or nothing.
 template <class Asked>
 struct Reads {
   std::string range;
-  std::function<std::string(Asked&, const std::string&)> put;
+  std::function<std::string(void* asked, const std::string&)> put_in; ///< which is an Asked
+
+  template <class Function>
+  requires std::is_invocable_r_v<std::string, Function, Asked&, const std::string&> Reads(std::string words,
+                                                                                          Function function)
+      : range(std::move(words)),
+        put_in([function = std::move(function)](void* asked, const std::string& text) -> std::string {
+          return function(*static_cast<Asked*>(asked), text);
+        }) {}
+  std::string put(Asked& asked, const std::string& text) const { return put_in(&asked, text); }
 
   template <std::integral T, class Of>
   requires std::derived_from<Asked, Of>
   static Reads number(T Of::*member, std::int64_t lower, std::int64_t upper) {
-    const std::string range = fmt::format("{} to {}", lower, upper);
-    return {range, [=](Asked& asked, const std::string& text) -> std::string {
-              const auto value = number_in(text, lower, upper);
-              if (!value) return fmt::format("is not a number from {}", range);
-              asked.*member = static_cast<T>(*value);
-              return {};
+    return {number_range(lower, upper), [=](Asked& asked, const std::string& text) {
+              std::int64_t value = 0;
+              std::string wrong = read_number(text, lower, upper, value);
+              if (wrong.empty()) asked.*member = static_cast<T>(value);
+              return wrong;
             }};
   }
   template <class Of>
   requires std::derived_from<Asked, Of>
   static Reads real(double Of::*member) {
-    return {"a number", [=](Asked& asked, const std::string& text) -> std::string {
-              const auto [end, error] =
-                  std::from_chars(text.data(), text.data() + text.size(), asked.*member);
-              return error != std::errc() || end != text.data() + text.size() ? "is not a number" : "";
-            }};
+    return {"a number",
+            [=](Asked& asked, const std::string& text) { return read_real(text, asked.*member); }};
   }
   template <class Of>
   requires std::derived_from<Asked, Of>
   static Reads yes(bool Of::*member) {
-    return {"yes, no", [=](Asked& asked, const std::string& text) -> std::string {
-              const std::optional<bool> on = yes_or_no(text);
-              if (!on) return "is not yes or no";
-              asked.*member = *on;
-              return {};
-            }};
+    return {"yes, no", [=](Asked& asked, const std::string& text) { return read_yes(text, asked.*member); }};
   }
   /// One of some words, each with what it means; of those that are yes and no in any spelling.
   template <class T, class Of>
@@ -92,14 +103,9 @@ struct Reads {
   /// `128x128x64`; `form` is the example that messages give.
   template <class... Of>
   static Reads product(const std::string& form, int Of::*... members) {
-    return {form, [=](Asked& asked, const std::string& text) -> std::string {
-              const auto values = product_of(text, sizeof...(members));
-              if (!values) return "is not of the form " + form;
-              if (std::any_of(values->begin(), values->end(), [](auto v) { return v < 1; }))
-                return "has to be of numbers from 1 on";
-              std::size_t n = 0;
-              ((asked.*members = (*values)[n++]), ...);
-              return {};
+    return {form, [=](Asked& asked, const std::string& text) {
+              int* const values[] = {&(asked.*members)...};
+              return read_product(text, form, values);
             }};
   }
   /// An element type; `fp8` and `bf8` are those of the target.
@@ -121,11 +127,8 @@ struct Reads {
   }
   /// The architecture, which every kernel has.
   static Reads arch() {
-    static const std::string range = machine::names(", ");
-    return {range, [](Asked& asked, const std::string& text) -> std::string {
-              asked.arch = codegen::Target::named(text).name;
-              return {};
-            }};
+    return {machine::names(", "),
+            [](Asked& asked, const std::string& text) { return read_arch(text, asked.arch); }};
   }
 };
 
@@ -164,98 +167,68 @@ template <class Asked, class Of>
           {"transfer"}};
 }
 
-template <class Asked>
-class Options {
+/// The rows of a kernel, whatever it is that they read into.
+class OptionTable {
 public:
-  Options(std::string kernel, std::vector<Option<Asked>> rows)
+  struct Row {
+    FlagHelp help;
+    std::function<std::string(void* asked, const std::string&)> put;
+    Former former;
+  };
+
+  OptionTable(std::string kernel, std::vector<Row> rows)
       : kernel_(std::move(kernel)), rows_(std::move(rows)) {}
 
   [[nodiscard]] const std::string& kernel() const { return kernel_; }
-
-  [[nodiscard]] std::vector<FlagHelp> help() const {
-    std::vector<FlagHelp> out;
-    for (const Option<Asked>& row : rows_)
-      out.push_back({row.name, row.fallback, row.help, row.member.range, row.more, row.fallback == "auto",
-                     row.unchosen, row.former.name});
-    return out;
-  }
-
+  [[nodiscard]] std::vector<FlagHelp> help() const;
   /// `{{"transfer", "yes"}}` is `{{"direct-to-lds", "yes"}}`. Kernel::renamed.
-  [[nodiscard]] Flags renamed(const Flags& given) const {
-    Flags out = given;
-    for (const Option<Asked>& row : rows_) {
-      const auto old = row.former.name.empty() ? out.end() : out.find(row.former.name);
-      if (old == out.end()) continue;
-      const auto known = row.former.values.find(old->second);
-      const std::string value = known != row.former.values.end() ? known->second : old->second;
-      out.erase(old);
-      std::string& now = out.emplace(row.name, value).first->second;
-      if (now == "auto") now = value;
-      if (value != "auto" && value != now)
-        throw std::invalid_argument(
-            fmt::format("{}: option '--{}' is given twice, as '--{}' too\n  hint   '--{}' "
-                        "is the former name",
-                        kernel_, row.name, row.former.name, row.former.name));
-    }
-    return out;
-  }
-
+  [[nodiscard]] Flags renamed(const Flags& given) const;
+  /// Puts what is given and the defaults of the others into what `asked` points to, row by row.
   /// Errors: std::invalid_argument for a name that no row has, naming those there are, and for a text that its row refuses.
+  void read(const Flags& asked_for, void* asked) const;
+
+private:
+  std::string kernel_;
+  std::vector<Row> rows_;
+};
+
+[[nodiscard]] OptionTable::Row row_of(std::string name, std::string range,
+                                      std::function<std::string(void*, const std::string&)> put,
+                                      std::string fallback, std::string help, std::string unchosen,
+                                      std::string more, Former former);
+
+template <class Asked>
+class Options : public OptionTable {
+public:
+  Options(std::string kernel, std::vector<Option<Asked>> rows)
+      : OptionTable(std::move(kernel), table(std::move(rows))) {}
+
   [[nodiscard]] Asked read(const Flags& asked_for) const {
-    const Flags given = renamed(asked_for);
-    for (const auto& [name, value] : given)
-      if (std::none_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row.name == name; })) {
-        std::vector<std::string> known;
-        for (const Option<Asked>& row : rows_) known.push_back(row.name);
-        throw std::invalid_argument(fmt::format("{}: unknown option '--{}'\n  hint   {}--{}", kernel_, name,
-                                                did_you_mean(name, known, "--"), fmt::join(known, ", --")));
-      }
     Asked asked;
-    for (const Option<Asked>& row : rows_) {
-      const auto found = given.find(row.name);
-      const bool chosen = found != given.end() && found->second != "auto";
-      const std::string& text = chosen ? found->second : row.fallback == "auto" ? row.unchosen : row.fallback;
-      if (const std::string wrong = row.member.put(asked, text); !wrong.empty())
-        throw std::invalid_argument(fmt::format("{}: --{} '{}' {}", kernel_, row.name, text, wrong));
-    }
+    OptionTable::read(asked_for, &asked);
     return asked;
   }
 
 private:
-  std::string kernel_;
-  std::vector<Option<Asked>> rows_;
+  static std::vector<Row> table(std::vector<Option<Asked>> options) {
+    std::vector<Row> rows;
+    for (Option<Asked>& o : options)
+      rows.push_back(
+          row_of(o.name, o.member.range, o.member.put_in, o.fallback, o.help, o.unchosen, o.more, o.former));
+    return rows;
+  }
 };
 
 /// One more candidate, unless it is there: what is `fixed` stands in the place of what it says.
-inline void add_candidate(std::vector<Flags>& all, Flags one, const Flags& fixed) {
-  for (auto& [option, value] : one)
-    if (fixed.contains(option)) value = fixed.at(option);
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
-}
-
+void add_candidate(std::vector<Flags>& all, Flags one, const Flags& fixed);
 /// The one candidate that there is.
-[[nodiscard]] inline std::vector<Flags> only_candidate(Flags one, const Flags& fixed) {
-  std::vector<Flags> all;
-  add_candidate(all, std::move(one), fixed);
-  return all;
-}
+[[nodiscard]] std::vector<Flags> only_candidate(Flags one, const Flags& fixed);
 /// Elements of the widest vectors, of 16 bytes at most, that divide all of these.
-[[nodiscard]] inline int widest_vector(codegen::Element type, std::initializer_list<std::int64_t> all) {
-  int v = 128 / codegen::bits(type);
-  while (std::any_of(all.begin(), all.end(), [&](std::int64_t n) { return n % v != 0; })) v /= 2;
-  return v;
-}
+[[nodiscard]] int widest_vector(codegen::Element type, std::initializer_list<std::int64_t> all);
 /// Workgroups of so many work-items, each with the widest vectors of rows of n.
-[[nodiscard]] inline std::vector<Flags> candidates_by_threads(codegen::Element type, std::int64_t n,
-                                                              std::initializer_list<int> threads,
-                                                              const Flags& fixed) {
-  std::vector<Flags> all;
-  for (const int count : threads)
-    add_candidate(all,
-                  {{"threads", std::to_string(count)}, {"vector", std::to_string(widest_vector(type, {n}))}},
-                  fixed);
-  return all;
-}
+[[nodiscard]] std::vector<Flags> candidates_by_threads(codegen::Element type, std::int64_t n,
+                                                       std::initializer_list<int> threads,
+                                                       const Flags& fixed);
 /// Workgroups of so many work-items that a unit has at a time, as its slots of waves say.
 [[nodiscard]] inline int resident_by_waves(int threads) { return std::clamp(32 / (threads / 64), 1, 16); }
 
@@ -263,12 +236,7 @@ inline void add_candidate(std::vector<Flags>& all, Flags one, const Flags& fixed
 [[nodiscard]] inline std::int64_t up(std::int64_t n, std::int64_t tile) { return (n + tile - 1) / tile; }
 /// Rounds of workgroups over the units of a processor, so many at a time on each; a last one that is partly filled counts by what a
 /// unit then has.
-[[nodiscard]] inline double rounds(const std::string& arch, std::int64_t workgroups, int resident) {
-  const int units = codegen::Target::named(arch).compute_units;
-  return static_cast<double>(up(workgroups, units)) <= resident
-             ? 1
-             : static_cast<double>(up(workgroups, units)) / resident;
-}
+[[nodiscard]] double rounds(const std::string& arch, std::int64_t workgroups, int resident);
 
 /// Multiply-adds of a unit a clock.
 [[nodiscard]] inline double products_per_clock(const std::string& arch, machine::Operand operand) {
@@ -291,16 +259,30 @@ struct Face {
   std::function<void(const Asked&, Flags&)> finish = {};
 };
 
-template <class Asked>
+/// What of a face does not depend on what is asked for.
 class FacedKernel : public Kernel {
 public:
-  explicit FacedKernel(Face<Asked> face) : face_(std::move(face)) {}
-  [[nodiscard]] std::string name() const override { return face_.options.kernel(); }
+  [[nodiscard]] std::string name() const override { return options().kernel(); }
+  [[nodiscard]] std::vector<FlagHelp> flags() const override { return options().help(); }
+  [[nodiscard]] Flags renamed(const Flags& flags) const override { return options().renamed(flags); }
+  [[nodiscard]] std::vector<Form> forms(const Flags& flags) const override;
+
+private:
+  [[nodiscard]] virtual const OptionTable& options() const = 0;
+  [[nodiscard]] virtual bool has_candidates() const = 0;
+  [[nodiscard]] virtual bool has_finish() const = 0;
+  [[nodiscard]] virtual std::vector<Flags> candidates(const Flags& fixed) const = 0;
+  [[nodiscard]] virtual double bound(const Flags& form) const = 0;
+  virtual void finish(const Flags& all, Flags& form) const = 0;
+};
+
+template <class Asked>
+class KernelOf final : public FacedKernel {
+public:
+  explicit KernelOf(Face<Asked> face) : face_(std::move(face)) {}
   [[nodiscard]] std::string summary() const override { return face_.summary; }
-  [[nodiscard]] std::vector<FlagHelp> flags() const override { return face_.options.help(); }
-  [[nodiscard]] Flags renamed(const Flags& flags) const override { return face_.options.renamed(flags); }
-  [[nodiscard]] Artifact build(const Flags& flags, const BuildOptions& options) const override {
-    return face_.build(face_.options.read(flags), options);
+  [[nodiscard]] Artifact build(const Flags& flags, const BuildOptions& how) const override {
+    return face_.build(face_.options.read(flags), how);
   }
   [[nodiscard]] Problem problem(const Flags& flags, std::uint64_t seed) const override {
     return face_.problem(face_.options.read(flags), seed);
@@ -309,49 +291,25 @@ public:
     return face_.sizes ? face_.sizes(face_.options.read(flags)) : std::vector<std::int64_t>();
   }
   [[nodiscard]] std::vector<std::string> size_names() const override { return face_.size_names; }
-  [[nodiscard]] std::vector<Form> forms(const Flags& flags) const override {
-    if (!face_.candidates) return {};
-    Flags fixed = face_.options.renamed(flags);
-    std::erase_if(fixed, [](const auto& f) { return f.second == "auto"; });
-    std::vector<Form> out;
-    const auto bounded = [&](Flags& form) -> std::optional<double> {
-      Flags all = fixed;
-      all.insert(form.begin(), form.end());
-      try {
-        return face_.bound(face_.options.read(all));
-      } catch (const std::invalid_argument&) {
-        return {}; // not every combination can be built
-      }
-    };
-    for (Flags& form : face_.candidates(face_.options.read(fixed), fixed))
-      if (const auto clocks = bounded(form)) out.push_back({std::move(form), *clocks});
-    const auto sort = [&](std::size_t first) {
-      std::stable_sort(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first),
-                       [](const Form& a, const Form& b) { return a.clocks < b.clocks; });
-    };
-    sort(out.size());
-    if (!face_.finish) return out;
-    const std::size_t few = std::min<std::size_t>(out.size(), 48);
-    for (std::size_t i = 0; i < few; ++i) {
-      Flags form = out[i].options, all = fixed;
-      all.insert(form.begin(), form.end());
-      face_.finish(face_.options.read(all), form);
-      for (const auto& [name, value] : fixed)
-        if (form.contains(name)) form[name] = value;
-      if (const auto clocks = bounded(form); clocks && *clocks < out[i].clocks)
-        out[i] = {std::move(form), *clocks};
-    }
-    sort(few);
-    return out;
-  }
 
 private:
+  [[nodiscard]] const OptionTable& options() const override { return face_.options; }
+  [[nodiscard]] bool has_candidates() const override { return bool(face_.candidates); }
+  [[nodiscard]] bool has_finish() const override { return bool(face_.finish); }
+  [[nodiscard]] std::vector<Flags> candidates(const Flags& fixed) const override {
+    return face_.candidates(face_.options.read(fixed), fixed);
+  }
+  [[nodiscard]] double bound(const Flags& form) const override {
+    return face_.bound(face_.options.read(form));
+  }
+  void finish(const Flags& all, Flags& form) const override { face_.finish(face_.options.read(all), form); }
+
   Face<Asked> face_;
 };
 
 template <class Asked>
 [[nodiscard]] std::unique_ptr<Kernel> kernel_of(Face<Asked> face) {
-  return std::make_unique<FacedKernel<Asked>>(std::move(face));
+  return std::make_unique<KernelOf<Asked>>(std::move(face));
 }
 
 } // namespace inlay::kernels

@@ -61,50 +61,31 @@ struct Page {
 inline const double u32 = std::ldexp(1, -24);
 
 /// Half a unit in the last place of the result, or of the type's smallest numbers.
-[[nodiscard]] inline double rounding(Element type, double value) {
-  return codegen::is_integer(type)
-             ? 0.5
-             : std::max(unit_roundoff(type) * std::abs(value), codegen::smallest_positive(type) / 2);
-}
+[[nodiscard]] double rounding(Element type, double value);
 
 /// Random values for all inputs that have none yet; tables of i32 are the kernel's to set.
-inline void random_inputs(Workload& w, std::uint64_t seed, double scale = 1) {
-  for (const codegen::Tensor& t : w.program().tensors())
-    if (t.space == codegen::Space::global && (!t.output || t.in_place) && t.element != Element::i32)
-      w.random(t.name, ++seed, scale);
-}
+void random_inputs(Workload& w, std::uint64_t seed, double scale = 1);
+
+[[nodiscard]] std::shared_ptr<Workload> workload(codegen::Program program, std::vector<std::int64_t> sizes);
+/// The launch of a workload, judged output by output by what `reference` says of each device's part.
+[[nodiscard]] Problem
+judged(const std::shared_ptr<Workload>& w, std::string text,
+       std::function<std::vector<Judged>(const Workload&, const Results&, int rank)> reference);
 
 template <class Asked>
 [[nodiscard]] Problem problem_of(const Page<Asked>& page, const Asked& asked, std::uint64_t seed) {
-  const auto w = std::make_shared<Workload>(page.program(asked), page.sizes(asked));
+  const std::shared_ptr<Workload> w = workload(page.program(asked), page.sizes(asked));
   if (page.data)
     page.data(asked, *w, seed);
   else
     random_inputs(*w, seed);
-  Problem problem = w->problem();
-  problem.text = page.text ? page.text(asked) : page.summary;
-  problem.check = [w, asked, reference = page.reference,
-                   on_device = page.on_device](std::span<const Bytes> buffers) {
-    const int devices = std::max(1, w->program().together().count); // one after the other
-    const std::size_t each = buffers.size() / static_cast<std::size_t>(devices);
-    std::optional<Check> all;
-    for (int rank = 0; rank < devices; ++rank) {
-      Asked own = asked;
-      if (on_device) on_device(own, rank);
-      const auto result = [&](const std::string& output) {
-        return w->result(output, buffers.subspan(static_cast<std::size_t>(rank) * each, each));
-      };
-      for (const Judged& j : reference(own, *w, result)) {
-        Check one = compare(result(j.output), j.value, j.bound,
-                            std::max<std::int64_t>(1, w->extents(j.output).back()), j.formula);
-        const std::string of = devices > 1 ? j.output + " of device " + std::to_string(rank) : j.output;
-        if (!one.ok) one.message = of + ": " + one.message;
-        all = all ? both(*all, one) : one;
-      }
-    }
-    return *all;
-  };
-  return problem;
+  return judged(w, page.text ? page.text(asked) : page.summary,
+                [asked, reference = page.reference,
+                 on_device = page.on_device](const Workload& of, const Results& results, int rank) {
+                  Asked own = asked;
+                  if (on_device) on_device(own, rank);
+                  return reference(own, of, results);
+                });
 }
 
 template <class Asked>

@@ -1,12 +1,11 @@
-// The prebuilt kernels by name, and what options are read with.
+// The prebuilt kernels by name.
 #include "kernels.h"
-#include "options.h"
 
 #include <inlay/kernels/groups.h>
 
 #include <inlay/algebra/nearest.h>
 
-#include <charconv>
+#include <fmt/format.h>
 
 namespace inlay::kernels {
 
@@ -51,26 +50,6 @@ std::optional<bool> yes_or_no(std::string_view text) {
   for (const auto* word : {"no", "false", "off", "0"})
     if (small == word) return false;
   return {};
-}
-
-std::optional<std::int64_t> number_in(const std::string& text, std::int64_t lower, std::int64_t upper) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < lower || value > upper) return {};
-  return value;
-}
-
-std::optional<std::vector<int>> product_of(const std::string& text, std::size_t count) {
-  std::vector<int> values;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
-    const auto value = number_in(text.substr(begin, end - begin), 0, 9999);
-    if (!value || text[begin] == '-') return {};
-    values.push_back(static_cast<int>(*value));
-    begin = end + 1;
-  }
-  if (values.size() != count) return {};
-  return values;
 }
 
 } // namespace inlay::kernels

@@ -20,6 +20,10 @@ if(INLAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${INLAY_CCACHE})
 endif()
 
+# Most of the time that a file of a hundred lines takes is that of its headers and of their templates, which its neighbours need too. OFF while
+# working on such a file, and for what compiles files one by one (tests/mutate/sources.py --objects, clang-tidy).
+option(INLAY_TOGETHER "Compile neighbouring files of a room as one" ON)
+
 add_library(inlay_options INTERFACE)
 target_compile_options(inlay_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -59,6 +63,14 @@ function(inlay_library name)
   set_property(GLOBAL APPEND PROPERTY INLAY_LIBRARIES inlay_${name})
   install(TARGETS inlay_${name} EXPORT inlayTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+# inlay_together(inlay_solver arithmetic a.cpp b.cpp): these files of a target are compiled as one. They may not give two things one name.
+function(inlay_together target group)
+  if(INLAY_TOGETHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+  endif()
 endfunction()
 
 # inlay_test(name SOURCES a.cpp LABELS unit LIBS inlay::algebra)

@@ -5,6 +5,16 @@
 
 namespace inlay::kernels {
 
+std::optional<bool> yes_or_no(std::string_view text) {
+  std::string small;
+  for (const char c : text) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const auto* word : {"yes", "true", "on", "1"})
+    if (small == word) return true;
+  for (const auto* word : {"no", "false", "off", "0"})
+    if (small == word) return false;
+  return {};
+}
+
 std::optional<std::int64_t> number_in(const std::string& text, std::int64_t lower, std::int64_t upper) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

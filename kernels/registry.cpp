@@ -42,14 +42,4 @@ std::unique_ptr<Kernel> find_kernel(const std::string& name) {
                                           meant.empty() ? known : "inlay kernels lists all"));
 }
 
-std::optional<bool> yes_or_no(std::string_view text) {
-  std::string small;
-  for (const char c : text) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  for (const auto* word : {"yes", "true", "on", "1"})
-    if (small == word) return true;
-  for (const auto* word : {"no", "false", "off", "0"})
-    if (small == word) return false;
-  return {};
-}
-
 } // namespace inlay::kernels

@@ -65,7 +65,11 @@ void Sides::symbolic() {
                              code_run_->fixed(p_.count(ticket.axis) - Sym(1)), number};
         }
   }
-  // What a loop before has stored is not told from what was there.
+  // What is stored in front of a loop is not told from what was there.
+  const auto loop_follows = [&](const CodeRegion* r) {
+    const auto* const end = code_.regions.data() + code_.regions.size();
+    return std::any_of(r + 1, end, [](const CodeRegion& other) { return other.is_loop; });
+  };
   for (const CodeRegion& r : code_.regions)
     for (const auto* list : {&r.prologue, &r.body})
       for (const Inst& i : *list) {
@@ -74,8 +78,8 @@ void Sides::symbolic() {
         stores_in_loop_ = stores_in_loop_ || r.is_loop;
         if (r.is_loop && (waits_for_others() || (code_run_->in_place.contains(to) && !client_->given(to))))
           throw NotFollowed{"a loop that stores what the code loads, or what others wait for"};
-        if (shape_->next && code_run_->in_place.contains(to) && !client_->given(to))
-          throw NotFollowed{"several loops around a tensor that is loaded and stored"};
+        if (loop_follows(&r) && code_run_->in_place.contains(to) && !client_->given(to))
+          throw NotFollowed{"a loop after a store to what the code loads"};
       }
   // A branch in front of a loop: first where it is taken, then where it is not.
   const std::vector<codegen::Condition> open = open_conditions(code_);

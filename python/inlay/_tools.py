@@ -350,16 +350,15 @@ def check_shape(name, array, shape):
                          "\n  hint   array.reshape(-1), if its elements lie as the kernel's do")
 
 
-# Buffers of numbers that a prebuilt kernel counts by: none is negative; and of places in rows, each of which is no smaller than the one before.
-_COUNTS = {("paged_decode", "lengths"), ("mla_decode", "lengths"), ("mla_reduce", "lengths"), ("varlen_attention", "ends")}
+# Buffers of places in rows, each of which is no smaller than the one before, and none negative. Lengths that are negative count as 0.
 _PLACES = {("attention_blocks", "cu_seqlens_q"), ("attention_blocks", "cu_seqlens_k")}
 
 
 def check_numbers(kernel, name, array):
-    """Of arrays of the host that say to a prebuilt kernel how many there are, or where: a loop that counts by a negative one may not end. Errors: ValueError."""
+    """Of arrays of the host that say to a prebuilt kernel where sequences begin. Errors: ValueError."""
     import numpy
 
-    if (kernel, name) not in _COUNTS | _PLACES or getattr(getattr(array, "device", None), "type", "cpu") != "cpu":
+    if (kernel, name) not in _PLACES or getattr(getattr(array, "device", None), "type", "cpu") != "cpu":
         return
     numbers = numpy.frombuffer(array, numpy.uint8) if isinstance(array, bytes) else numpy.ascontiguousarray(host(array)).reshape(-1)
     if numbers.dtype.kind not in "iu" or numbers.nbytes % 4:
@@ -368,8 +367,7 @@ def check_numbers(kernel, name, array):
     if numbers.size and numbers.min() < 0:
         at = int((numbers < 0).argmax())
         raise ValueError(f"{kernel}: {name}[{at}] is {numbers[at]}: not negative")
-    if (kernel, name) in _PLACES:
-        check_rising(kernel, name, numbers)
+    check_rising(kernel, name, numbers)
 
 
 def check_rising(kernel, name, places):

@@ -349,7 +349,7 @@ std::vector<Subject> subjects(const std::string& more) {
     all.insert(all.end(), others.begin(), others.end());
     return all;
   }
-  if (more == "stream") { // loops one after the other, of which the last stores
+  if (more == "stream") { // loops one after the other that store, or with a store in place after them
     const auto long_row = rows({{1, 8},
                                 {2, 4104},
                                 {3, 8192},
@@ -364,7 +364,14 @@ std::vector<Subject> subjects(const std::string& more) {
             {"rmsnorm", {{"stream", "yes"}, {"arch", "gfx950"}}, long_row},
             {"layernorm", {{"stream", "yes"}, {"dtype", "bf16"}}, long_row},
             {"cross_entropy_backward", {{"stream", "yes"}}, long_row},
-            {"log_softmax_backward", {{"stream", "yes"}, {"arch", "gfx950"}}, long_row}};
+            {"log_softmax_backward", {{"stream", "yes"}, {"arch", "gfx950"}}, long_row},
+            {"gemm",
+             {{"tile", "64x64x64"},
+              {"split", "64"},
+              {"split-k-fixup", "yes"},
+              {"alpha", "yes"},
+              {"beta", "in-place"}},
+             gemm}};
   }
   if (more == "recent") { // states in place
     const auto steps =

@@ -36,6 +36,7 @@ KERNELS += [k + " --threads 128 --vectors 2 --arch " + g for k in ("softmax", "r
 KERNELS += ["layernorm", "layernorm --dtype f32 --arch gfx950", "layernorm --residual yes", "rmsnorm --residual yes --arch gfx950"]
 KERNELS += ["silu_and_mul", "silu_and_mul --arch gfx950 --dtype bf16", "rmsnorm --dtype f32 --vector 1"]
 KERNELS += ["softmax --stream yes", "layernorm --stream yes --arch gfx950", "layernorm_backward --stream yes --dtype bf16"]
+KERNELS += ["gemm --tile 64x64x64 --split 64 --split-k-fixup yes --alpha yes --beta in-place --arch " + g for g in ("gfx942", "gfx950")]
 KERNELS += ["vector_add", "moe_stage1"]
 KERNELS += ["gemm --dtype i8 --scales yes", "gemm --arch gfx950 --dtype i8 --scales yes --bias yes"]
 KERNELS += ["gemm --tile 64x64x64 --alpha yes --beta yes --bias yes", "gemm --arch gfx950 --tile 64x64x64 --alpha yes --beta in-place",

@@ -2,6 +2,7 @@
 #include "gated_delta_page.h"
 
 #include <array>
+#include <memory>
 
 namespace inlay::kernels {
 
@@ -14,44 +15,43 @@ namespace {
 constexpr int blocks = delta_chunk / delta_block;
 
 // [inverse]
-/// The formula of the inverse, over whatever can be multiplied and added. X is a block: its own product, sum and negation.
+/// The formula of the inverse, over whatever can be multiplied and added. X is a block of 16 x 16: `below(i, j)` is -A there, `within(x, n)` what
+/// of x lies in the lower left quarter of the blocks of 2n on the diagonal, `sum(xs, of)` the sum of products and of a block.
 ///
-///     D = (I + A)^-1 - I of a block of 16 on the diagonal: (I - A)(I + A^2)(I + A^4)(I + A^8) = I + D, as A^16 = 0
-///     two neighbours of 16, then of 32:  [[P, 0], [R, Q]]^-1 = [[P^-1, 0], [-Q^-1 R P^-1, Q^-1]]
+///     two neighbours of 1, 2, 4, .., 32:   [[P, 0], [R, Q]]^-1 = [[P^-1, 0], [-Q^-1 R P^-1, Q^-1]]
 template <class X>
 struct Inverse {
   std::array<std::array<X, blocks>, blocks> t; ///< [row][column], row >= column: (I + A)^-1 - I
 
-  template <class A, class Product, class Sum>
-  Inverse(A a, Product product, Sum sum) {
+  template <class Below, class Within, class Sum>
+  Inverse(Below below, Within within, Sum sum) {
     for (std::size_t i = 0; i < blocks; ++i) {
-      const X x = a(i, i);
-      X power = product(x, x);                                       // A^2, A^4, A^8
-      t[i][i] = sum({{-1, x}, {1, power}, {-1, product(x, power)}}); // A to its third power
-      for (int n = 0; n < 2; ++n) {
-        power = product(power, power);
-        t[i][i] = sum({{1, t[i][i]}, {1, power}, {1, product(t[i][i], power)}});
+      const X x = below(i, i);
+      t[i][i] = within(x, 1);
+      for (const int n : {2, 4, 8}) {
+        const X quarter = within(x, n), left = sum({{t[i][i], quarter}}, {quarter});
+        t[i][i] = sum({{left, t[i][i]}}, {t[i][i], left});
       }
     }
     for (const std::size_t half : {std::size_t{1}, std::size_t{2}}) // blocks of a neighbour
-      for (std::size_t first = 0; first < blocks; first += 2 * half) merge(first, half, a, product, sum);
+      for (std::size_t first = 0; first < blocks; first += 2 * half) merge(first, half, below, sum);
   }
 
 private:
-  template <class A, class Product, class Sum>
-  void merge(std::size_t first, std::size_t half, A a, Product product, Sum sum) {
+  template <class Below, class Sum>
+  void merge(std::size_t first, std::size_t half, Below below, Sum sum) {
     const std::size_t middle = first + half, end = middle + half;
     for (std::size_t i = middle; i < end; ++i) {
-      std::vector<X> left; // row i of Q^-1 R
+      std::vector<X> left; // row i of -Q^-1 R
       for (std::size_t j = first; j < middle; ++j) {
-        std::vector<std::pair<int, X>> terms{{1, a(i, j)}};
-        for (std::size_t m = middle; m <= i; ++m) terms.emplace_back(1, product(t[i][m], a(m, j)));
-        left.push_back(sum(terms));
+        std::vector<std::pair<X, X>> products;
+        for (std::size_t m = middle; m <= i; ++m) products.emplace_back(t[i][m], below(m, j));
+        left.push_back(sum(products, {below(i, j)}));
       }
       for (std::size_t j = first; j < middle; ++j) { // times P^-1
-        std::vector<std::pair<int, X>> terms{{-1, left[j - first]}};
-        for (std::size_t m = j; m < middle; ++m) terms.emplace_back(-1, product(left[m - first], t[m][j]));
-        t[i][j] = sum(terms);
+        std::vector<std::pair<X, X>> products;
+        for (std::size_t m = j; m < middle; ++m) products.emplace_back(left[m - first], t[m][j]);
+        t[i][j] = sum(products, {left[j - first]});
       }
     }
   }
@@ -61,6 +61,38 @@ private:
 } // namespace
 
 // [gated_delta_inverse]
+namespace {
+
+/// x in the lower left quarters, n x n, of the blocks of 2n on the diagonal, and 0 elsewhere.
+Expr in_quarter(int n, Sym row, Sym column, Expr x) {
+  if (2 * n < delta_block) {
+    const Sym next = Sym(2 * n) * floor_div(column, Sym(2 * n)) + Sym(2 * n); // after the block of the column
+    x = inside(row, next, inside(next - Sym(n + 1), row, x, 0), 0);
+    return inside(floor_mod(column, Sym(2 * n)), Sym(n), x, 0);
+  }
+  return inside(Sym(n - 1), row, inside(column, Sym(n), x, 0), 0);
+}
+
+/// A fragment that is made where it is first asked for.
+class Lazy {
+public:
+  Lazy() = default;
+  explicit Lazy(std::function<Fragment()> make) : made_(std::make_shared<Made>(Made{std::move(make), {}})) {}
+  Fragment operator()() const {
+    if (!made_->is) made_->is = made_->make();
+    return *made_->is;
+  }
+
+private:
+  struct Made {
+    std::function<Fragment()> make;
+    std::optional<Fragment> is;
+  };
+  std::shared_ptr<Made> made_;
+};
+
+} // namespace
+
 Program gated_delta_inverse_program(const Asked& s) {
   check_chunk("gated_delta_inverse", s);
   const Target& target = Target::named(s.arch);
@@ -89,19 +121,19 @@ Program gated_delta_inverse_program(const Asked& s) {
             const auto key = [&](std::size_t block, Sym at, Sym d) {
               return k(K, {c[0], c[1], floor_div(c[2], group), Sym(block), at, d});
             };
-            const Expr x = k.sum(D, [&](Sym d) { return key(i, row, d) * key(j, column, d); }) *
-                           of(betas, i, row) * exp(of(gates, i, row) - of(gates, j, column));
-            return i == j ? inside(column, row, x, 0) : x;
+            return k.sum(D, [&](Sym d) { return key(i, row, d) * key(j, column, d); }) *
+                   (of(betas, i, row) * -1.0) * exp(of(gates, i, row) - of(gates, j, column));
           };
         },
-        [&](const Said& x, const Said& y) -> Said {
-          return [&, x, y](Sym i, Sym j) { return k.sum(n16, [&](Sym m) { return x(i, m) * y(m, j); }); };
+        [&](const Said& x, int n) -> Said {
+          return [x, n](Sym i, Sym j) { return in_quarter(n, i, j, x(i, j)); };
         },
-        [](const std::vector<std::pair<int, Said>>& terms) -> Said {
-          return [terms](Sym i, Sym j) {
-            Expr sum = terms[0].second(i, j) * static_cast<double>(terms[0].first);
-            for (std::size_t n = 1; n < terms.size(); ++n)
-              sum = sum + terms[n].second(i, j) * static_cast<double>(terms[n].first);
+        [&](const std::vector<std::pair<Said, Said>>& products, const std::vector<Said>& of) -> Said {
+          return [&k, products, of](Sym i, Sym j) {
+            Expr sum = k.constant(0);
+            for (const Said& x : of) sum = sum + x(i, j);
+            for (const auto& [x, y] : products)
+              sum = sum + k.sum(delta_block, [&](Sym m) { return x(i, m) * y(m, j); });
             return sum;
           };
         });
@@ -121,72 +153,75 @@ Program gated_delta_inverse_program(const Asked& s) {
             n = k.workgroups(2, z.tokens, delta_chunk);
   // A block as a first operand, and turned as a second one: results lie as operands do.
   struct Block {
-    Fragment plain, turned;
+    Lazy plain, turned;
   };
   const MmaTiling of_keys =
       MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, n16, n16, D, 8);
-  std::array<Fragment, blocks> rows, columns;
-  for (std::size_t i = 0; i < blocks; ++i) {
-    const codegen::View keys =
-        k.tile(K, {1, 1, 1, 1, n16, D}, {n, b, floor_div(h, group), i, 0, 0}).keep({4, 5});
-    rows[i] = k.load(keys, of_keys.a(), 8), columns[i] = k.load(keys, of_keys.b(), 8);
-  }
+  std::array<Fragment, blocks> keys; // rows of a first operand, and columns of a second one
+  for (std::size_t i = 0; i < blocks; ++i)
+    keys[i] = k.load(k.tile(K, {1, 1, 1, 1, n16, D}, {n, b, floor_div(h, group), i, 0, 0}).keep({4, 5}),
+                     of_keys.a(), 8);
   const auto numbers = [&](const Tensor& of, std::size_t i,
                            std::size_t axis) { // along rows, or along columns
     const codegen::View tile = k.tile(of, {1, 1, 1, 1, n16}, {n, b, h, i, 0});
     return k.load(axis == 0 ? tile.keep({4, 3}) : tile.keep({3, 4}),
                   codegen::without_axis(of_keys.c(), 1 - axis), axis == 0 ? 1 : 4);
   };
-  // A(i,j), or with its axes exchanged.
+  // -A(i,j), or with its axes exchanged.
   const auto scores = [&](std::size_t i, std::size_t j, bool turned) {
     const Fragment product = k.zeros(Element::f32, of_keys.c(), {n16, n16});
-    k.mma(product, rows[turned ? j : i], columns[turned ? i : j], of_keys);
+    k.mma(product, keys[turned ? j : i], keys[turned ? i : j], of_keys);
     const std::size_t row = turned ? 1 : 0;
     return k.relayout(
         k.map({product, numbers(betas, i, row), numbers(gates, i, row), numbers(gates, j, 1 - row)},
-              [&](const Exprs& v) {
-                const Expr x = v[0] * v[1] * exp(v[2] - v[3]);
-                return i == j ? inside(k.position(static_cast<int>(1 - row)),
-                                       k.position(static_cast<int>(row)), x, 0)
-                              : x;
-              }),
-        turned ? mma.b() : mma.a(), Element::f32);
+              [&](const Exprs& v) { return v[0] * (v[1] * -1.0) * exp(v[2] - v[3]); }),
+        mma.a(), Element::f32);
   };
+  const auto both = [](const std::function<Fragment(bool)>& make) {
+    return Block{Lazy([make] { return make(false); }), Lazy([make] { return make(true); })};
+  };
+  // All at first: their keys are then wanted no more.
   std::array<std::array<Block, blocks>, blocks> a;
   for (std::size_t i = 0; i < blocks; ++i)
-    for (std::size_t j = 0; j <= i; ++j) a[i][j] = {scores(i, j, false), scores(i, j, true)};
-  const Inverse<Block> inverse([&](std::size_t i, std::size_t j) { return a[i][j]; },
-                               [&](const Block& x, const Block& y) {
-                                 const auto times = [&](const Fragment& left, const Fragment& right) {
-                                   const Fragment out = k.zeros(Element::f32, mma.c(), {n16, n16});
-                                   k.mma(out, left, right, mma);
-                                   return k.relayout(out, mma.a(), Element::f32);
-                                 };
-                                 return Block{times(x.plain, y.turned), times(y.turned, x.plain)};
-                               },
-                               [&](const std::vector<std::pair<int, Block>>& terms) {
-                                 const auto add = [&](Fragment Block::*of) {
-                                   std::vector<Fragment> from;
-                                   for (const auto& [by, x] : terms) from.push_back(x.*of);
-                                   return k.map(from, [&](const Exprs& v) {
-                                     Expr sum = v[0] * static_cast<double>(terms[0].first);
-                                     for (std::size_t m = 1; m < v.size(); ++m)
-                                       sum = sum + v[m] * static_cast<double>(terms[m].first);
-                                     return sum;
-                                   });
-                                 };
-                                 return Block{add(&Block::plain), add(&Block::turned)};
-                               });
+    for (std::size_t j = 0; j <= i; ++j) {
+      a[i][j] = both([&, i, j](bool turned) { return scores(i, j, turned); });
+      (void)a[i][j].plain(), (void)a[i][j].turned();
+    }
+  const auto of = [](const Block& x, bool turned) { return turned ? x.turned() : x.plain(); };
+  const Inverse<Block> inverse(
+      [&](std::size_t i, std::size_t j) { return a[i][j]; },
+      [&](const Block& x, int size) {
+        return both([&, x, size](bool turned) {
+          return k.map({of(x, turned)}, [&](const Exprs& v) {
+            return in_quarter(size, k.position(turned ? 1 : 0), k.position(turned ? 0 : 1), v[0]);
+          });
+        });
+      },
+      [&](const std::vector<std::pair<Block, Block>>& products, const std::vector<Block>& more) {
+        return both([&, products, more](bool turned) {
+          std::vector<Fragment> terms;
+          for (const Block& x : more) terms.push_back(of(x, turned));
+          for (const auto& [x, y] : products) {
+            const Fragment out = k.zeros(Element::f32, mma.c(), {n16, n16});
+            k.mma(out, turned ? y.turned() : x.plain(), turned ? x.plain() : y.turned(), mma);
+            terms.push_back(k.relayout(out, mma.a(), Element::f32));
+          }
+          return k.map(terms, [](const Exprs& v) {
+            Expr sum = v[0];
+            for (std::size_t m = 1; m < v.size(); ++m) sum = sum + v[m];
+            return sum;
+          });
+        });
+      });
   for (std::size_t i = 0; i < blocks; ++i)
     for (std::size_t j = 0; j < blocks; ++j) {
       Fragment x;
-      if (j > i) {
+      if (j > i)
         x = k.zeros(s.type, mma.a(), {n16, n16});
-      } else {
+      else
         x = k.map(
-            {inverse.t[i][j].plain},
+            {inverse.t[i][j].plain()},
             [&](const Exprs& v) { return i == j ? v[0] + one(k.position(0), k.position(1)) : v[0]; }, s.type);
-      }
       k.store(x, k.tile(T, {1, 1, 1, 1, n16, n16}, {n, b, h, blocks * i + j, 0, 0}).keep({4, 5}), 4);
     }
   return k;

@@ -832,11 +832,12 @@ class Kernels(unittest.TestCase):
         return o, states
 
     def test_gated_delta(self):
-        """Ragged last chunks, one token, grouped heads, keys and values of both sizes, strong and no gates, and keys that are all alike."""
+        """Ragged last chunks, one token, grouped heads, keys and values of both sizes, strong, endless and no gates, and keys that are all alike."""
         random = self.random
         for batch, tokens, heads, key_heads, keys, values, arch, kind in ((1, 1, 2, 1, 64, 64, "gfx942", ""), (2, 65, 3, 3, 64, 128, "gfx950", "no gates"),
                                                                           (1, 150, 4, 2, 128, 64, "gfx942", "alike"), (1, 330, 2, 1, 64, 64, "gfx942", "strong gates"),
-                                                                          (1, 128, 1, 1, 128, 128, "gfx90a", "lengths")):
+                                                                          (1, 128, 1, 1, 128, 128, "gfx90a", "lengths"),
+                                                                          (1, 100, 2, 1, 64, 64, "gfx942", "forgets all")):
             q, k = (random.standard_normal((batch, tokens, key_heads, keys)).astype(numpy.float16) for _ in "qk")
             v = random.standard_normal((batch, tokens, heads, values)).astype(numpy.float16)
             g = numpy.log(1 / (1 + numpy.exp(-random.standard_normal((batch, tokens, heads)) - 2))).astype(numpy.float32)
@@ -846,6 +847,8 @@ class Kernels(unittest.TestCase):
                 k[:], beta[:], g[:] = k[0, 0, 0], 1, 0
             if kind == "strong gates":
                 g *= 100
+            if kind == "forgets all":
+                g[:, 5::7], g[:, 40], g[:, 70:] = -numpy.inf, -1e30, -1e6
             if kind == "lengths":
                 q, k = (q / 16).astype(numpy.float16), (k / 16).astype(numpy.float16)
             none = kind == "no gates"

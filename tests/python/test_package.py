@@ -865,6 +865,16 @@ class Kernels(unittest.TestCase):
         numpy.testing.assert_array_equal(numpy.concatenate([first, more], 1), o)  # cut between chunks: the same bits
         numpy.testing.assert_array_equal(end, last)
 
+    def test_gated_delta_inverse_of_large_products(self):
+        """Keys that are alike and beta of 1.9: elements of the inverse are at most 1.9, and powers of what is inverted are not."""
+        keys = numpy.zeros((1, 1, 1, 64, 64), numpy.float16)
+        keys[..., 0] = 1
+        rows = numpy.ones((1, 1, 1, 64), numpy.float32)
+        got = inlay.run_kernel("gated_delta_inverse", {"keys": keys, "gates": 0 * rows, "betas": 1.9 * rows}, dtype="f16", batch=1, tokens=64, heads=1, group=1, key=64,
+                               arch="gfx942")["inverse"].reshape(4, 4, 16, 16).transpose(0, 2, 1, 3).reshape(64, 64)
+        want = numpy.linalg.inv(numpy.eye(64) + numpy.tril(numpy.full((64, 64), 1.9), -1))
+        numpy.testing.assert_allclose(got, want, rtol=0, atol=2 * RELATIVE)
+
     def test_gated_delta_refuses_what_is_none(self):
         x, g = self.array(1, 4, 2, 64), numpy.zeros((1, 4, 2), numpy.float32)
         for words, error, message in (((x, x, x[:, :3], g, g), ValueError, r"v \(1, 3, 2, 64\), .*: q and k \(batch"), ((x, x, self.array(1, 4, 3, 64), g, g), ValueError, "3 heads of v and 2 of k"),

@@ -413,7 +413,7 @@ def gated_delta(q: Any, k: Any, v: Any, g: Any, beta: Any, initial_state: Any = 
 
         S = e^g S + k beta (v - (e^g S)^T k)^T,   o = S^T q / sqrt(D)
 
-    computed in chunks of 64 tokens. Elements are float16 or bfloat16, o is as v. g, from -10000 to 0, and beta, with beta |k|^2 at most 1, are taken as float32; states are float32, (batch, heads, D, E), as
+    computed in chunks of 64 tokens. Elements are float16 or bfloat16, o is as v. g, at most 0 (minus infinity forgets all), and beta, with beta |k|^2 below 2 (near it digits are lost: of 1.9 and keys that are alike 4 %), are taken as float32; states are float32, (batch, heads, D, E), as
     of the kernel `gated_delta_step`, which goes on from the last one. D and E: 64 or 128. Heads of v that follow one another share one of q and k.
     `g` of None forgets nothing. `normalise`: q and k are divided by their lengths first. `device`, `arch`: as of gemm."""
 def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., bias: Any = ..., row_bias: Any = ..., activation: Any = ..., residual: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:

@@ -91,7 +91,7 @@ inline constexpr const char* argument_help =
     "peers:NAME, peer:NAME:R, and {rank} and {devices} in any";
 
 /// `in:FILE`, `out:BYTES`, `out:BYTES:FILE`, `inout:FILE:FILE`, `zeros:BYTES` (a buffer of zeros), `i32:V` ... `ptr:0`, `bytes:HEX` or
-/// `bytes:FILE` for a structure, `at:K:BYTES` (so many bytes behind the begin of the buffer of argument K, counted from 0), `peers:NAME` and `peer:NAME:R` (several devices), each also after `NAME=`. Outputs without a file are
+/// `bytes:FILE` for a structure, `at:K:BYTES` (so many bytes into the buffer of argument K, counted from 0), `peers:NAME` and `peer:NAME:R` (several devices), each also after `NAME=`. Outputs without a file are
 /// printed. Errors: ArgumentError.
 [[nodiscard]] ArgumentSpec parse_argument(const std::string& text);
 

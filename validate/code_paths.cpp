@@ -733,7 +733,7 @@ void Sides::explore(Path start, Abstract* a) {
       continue;
     }
     if (kept.size() >= 2 && loop(path, head, why)) continue;
-    // Behind another loop each visit is gone through once for each way out of that.
+    // After another loop each visit is gone through once for each way out of that one.
     if (kept.size() >= (several_loops() ? std::min(options_.visits, 4U) : options_.visits)) {
       missing("the loop at " + at(head) + ": " + why);
       continue;

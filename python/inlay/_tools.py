@@ -221,7 +221,7 @@ def _arguments(args, directory, contract):
 
 
 def _shared(args):
-    """Of arrays whose memory meets that of others: a launch gets it once. Of each, by its number, that of the one that begins first and how far behind it
+    """Of arrays whose memory meets that of others: a launch gets it once. Of each, by its number, that of the one that begins first and how far into it
     it begins; of that one (itself, 0, the memory of all, whether one of them may be written)."""
     arrays = [(k, host(a)) for k, a in enumerate(args) if is_array(a)]
     places = sorted((m.ctypes.data, k, m, a.flags.writeable) for k, a in arrays if (m := _memory(k, a)).size)

@@ -76,10 +76,10 @@ void Sides::symbolic() {
         if (i.kind != InstKind::store) continue;
         const int to = p_.tensor(i.access.tensor).memory();
         stores_in_loop_ = stores_in_loop_ || r.is_loop;
-        if (r.is_loop && (waits_for_others() || (code_run_->in_place.contains(to) && !client_->given(to))))
+        const bool is_read = code_run_->in_place.contains(to) && !client_->given(to);
+        if (r.is_loop && (is_read || waits_for_others()))
           throw NotFollowed{"a loop that stores what the code loads, or what others wait for"};
-        if (loop_follows(&r) && code_run_->in_place.contains(to) && !client_->given(to))
-          throw NotFollowed{"a loop after a store to what the code loads"};
+        if (is_read && loop_follows(&r)) throw NotFollowed{"a loop after a store to what the code loads"};
       }
   // A branch in front of a loop: first where it is taken, then where it is not.
   const std::vector<codegen::Condition> open = open_conditions(code_);

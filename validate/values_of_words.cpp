@@ -93,9 +93,6 @@ Flat<Word, Number> ValuesOfWords::settled(const Flat<Word, bool>& words,
                                           const std::vector<std::pair<AtomId, Sym>>& replaced,
                                           const Flat<Number, bool>& of_code) {
   known(replaced);
-  const auto key = [](Word w) {
-    return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4);
-  };
   // Which they are, as if nobody asked.
   std::size_t taken = arithmetic_->taken();
   auto kept = std::exchange(context_->second, {});
@@ -111,7 +108,7 @@ Flat<Word, Number> ValuesOfWords::settled(const Flat<Word, bool>& words,
   kept = std::move(context_->second);
   const auto begin = [&] {
     context_->second = {};
-    for (const auto& [w, v] : out) context_->second[key(w)] = v;
+    for (const auto& [w, v] : out) context_->second[key_of(w, Element::f32, 0)] = v;
   };
   begin();
   for (const Word w : others) {
@@ -159,7 +156,7 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
     if (missing_.empty()) missing_ = "elements of another format than they are used in";
     return std::nullopt;
   }
-  const std::uint64_t key = (std::uint64_t{w} << 16) | (static_cast<unsigned>(format) << 4) | index;
+  const std::uint64_t key = key_of(w, format, index);
   if (context_ == nullptr) known({});
   auto& done = context_->second;
   if (const auto at = done.find(key); at != done.end()) {
@@ -672,11 +669,8 @@ std::optional<Number> ValuesOfWords::divided(Word quotient, Word denominator, Wo
   // What is read in between holds of this division alone.
   if (context_ == nullptr) known({});
   auto kept = std::exchange(context_->second, {});
-  const auto key = [](Word w) {
-    return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4);
-  };
-  context_->second[key(numerator)] = x;
-  context_->second[key(denominator)] = y;
+  context_->second[key_of(numerator, Element::f32, 0)] = x;
+  context_->second[key_of(denominator, Element::f32, 0)] = y;
   division_.emplace(numerator, denominator);
   const auto q = read(quotient, Element::f32, 0);
   division_.reset();

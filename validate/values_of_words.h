@@ -88,6 +88,10 @@ public:
   void forget_missing() { missing_.clear(); }
 
 private:
+  /// What `done_` keeps the element of a word by.
+  static std::uint64_t key_of(Word word, Element format, unsigned index) {
+    return (std::uint64_t{word} << 16) | (static_cast<unsigned>(format) << 4) | index;
+  }
   /// The number of a condition on the path that is followed.
   Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);

@@ -237,10 +237,7 @@ Value KernelBuilder::count_on(Value pointer, Value last) {
   Impl& s = live();
   Impl::want(pointer, Type::global());
   Impl::want(last, Type::i32());
-  return s.make(s.ir.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, s.get(pointer), s.get(last),
-                                     llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic,
-                                     s.context->getOrInsertSyncScopeID("agent")),
-                Type::i32());
+  return s.make(s.atomic(llvm::AtomicRMWInst::UIncWrap, s.get(pointer), s.get(last)), Type::i32());
 }
 
 void KernelBuilder::await(Value pointer, Value wanted) {

@@ -135,6 +135,16 @@ struct KernelBuilder::Impl {
                 "an operand of the size that " + f.getName().str() + " takes, not " + to_string(v.type));
     return given->getType() == t ? given : ir.CreateBitCast(given, t);
   }
+  /// Of words in ordinary memory of this device, for all its workgroups; or else LLVM compares and swaps in a loop (AMDGPU usage, memory
+  /// model: no fine-grained, no remote memory).
+  llvm::Value* atomic(llvm::AtomicRMWInst::BinOp operation, llvm::Value* pointer, llvm::Value* value) {
+    llvm::AtomicRMWInst* out =
+        ir.CreateAtomicRMW(operation, pointer, value, llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic,
+                           context->getOrInsertSyncScopeID("agent"));
+    for (const char* none : {"amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"})
+      out->setMetadata(none, llvm::MDNode::get(*context, {}));
+    return out;
+  }
   llvm::Value* scalar_offset(const BufferOffset& extra) {
     return extra.scalar.id < 0 ? ir.getInt32(0) : get(extra.scalar);
   }

@@ -58,12 +58,7 @@ void KernelBuilder::buffer_add(Value value, Value buffer, Value byte_offset, Buf
       llvm::Value* place =
           s.ir.CreateGEP(s.ir.getInt8Ty(), s.ir.CreateIntToPtr(base, s.ir.getPtrTy(global_space)),
                          s.ir.CreateZExt(s.get(at), i64));
-      llvm::AtomicRMWInst* sum =
-          s.ir.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, place, s.get(value), llvm::MaybeAlign(4),
-                               llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent"));
-      // Of ordinary memory of this device; or LLVM compares and swaps in a loop.
-      for (const char* none : {"amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"})
-        sum->setMetadata(none, llvm::MDNode::get(*s.context, {}));
+      s.atomic(llvm::AtomicRMWInst::FAdd, place, s.get(value));
     });
     return;
   }

@@ -169,6 +169,7 @@ public:
   std::function<std::vector<std::pair<AtomId, Sym>>()> resolve;
   /// The trip after which the code has loaded an element, -1: not up to here.
   std::function<int(const ElementAccess&)> known_load;
+  bool several_loops = false; ///< symbols of trips stand for something else in each
   /// Where the code has loaded up to here: each name once, at byte 0.
   std::function<std::vector<ElementAccess>()> loaded;
   std::set<std::size_t> load_sites, store_sites, product_sites;
@@ -689,13 +690,15 @@ private:
       else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))
         why_ = "an addition of another format than the tensor's";
       else if (first) {
-        // By the name that the code has used for it, with the number of trips that the path says or else without.
-        const auto used = [&](const ElementAccess& x) { return known_load && known_load(x) >= 0; };
+        // By the name that the code has used for it, with the number of trips that the path says or without: by that of the earlier trip
+        // where symbols of trips mean the same in both.
+        const auto trip = [&](const ElementAccess& x) { return known_load ? known_load(x) : -1; };
         ElementAccess named = u->known.empty() ? *first : resolved(*first, u->known, false);
-        if (is_load && !u->known.empty() && !used(named)) {
-          if (used(*first))
+        if (is_load && !u->known.empty()) {
+          const int with = trip(named), without = trip(*first);
+          if (without >= 0 && (with < 0 || (without < with && !several_loops)))
             named = *first;
-          else if (const auto e = same_of_code(*first, u->known))
+          else if (const auto e = with < 0 ? same_of_code(*first, u->known) : std::nullopt)
             named = *e;
         }
         f(l, named, format, static_cast<unsigned>(width));

@@ -511,6 +511,7 @@ void Sides::explore(Path start, Abstract* a) {
       }
       return of_last_trip.contains(key);
     };
+    client_->several_loops = several_loops();
     client_->known_load = [&](const ElementAccess& key) {
       if (in_last_trip(key)) return last_trip;
       const Loads& in = a != nullptr ? a->loads : part_.loads_until;

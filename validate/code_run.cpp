@@ -171,8 +171,9 @@ double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
   const Number h =
       random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(8 * byte + bit));
   const int width = bits(p_.tensor(tensor).element);
-  if (bounds_.contains(tensor)) // for half of the sizes beyond everything, so that the branch is taken
-    return (h + salt_) % 2 == 0 ? 1 << 20 : static_cast<double>((h + salt_) / 2 % 256);
+  if (bounds_.contains(
+          tensor)) // for half of the sizes beyond everything, so that the branch is taken; some are negative
+    return (h + salt_) % 2 == 0 ? 1 << 20 : static_cast<double>((h + salt_) / 2 % 256) - 32;
   if (const auto at = tables_.find(tensor); at != tables_.end())
     return static_cast<double>(entry_of_table(h + salt_, at->second.extent, at->second.any));
   if (p_.tensor(tensor).element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(h % 5) - 2);
@@ -278,8 +279,10 @@ void CodeRun::read_uniforms() {
                                        : names.of(u.tensor, at, end - at, Sym(0), {});
     const Number v = value_of(a);
     of_uniforms_[a] = {nullptr, 0, v};
-    if (!concrete() && bounds_.contains(u.tensor)) formulas->not_negative(v);
-    uniforms_.emplace_back(*u.symbol.as_atom(), coordinate(v));
+    const Sym number = !codegen::is_bound(code_, u) ? coordinate(v)
+                       : concrete()                 ? max(coordinate(v), Sym(0))
+                                                    : formulas->bound(v);
+    uniforms_.emplace_back(*u.symbol.as_atom(), number);
   }
 }
 

@@ -230,9 +230,11 @@ std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_
   return s;
 }
 
+Sym Formulas::bound(std::uint64_t value) const {
+  return context().symbol("_bound" + std::to_string(value), {Int(0), Int(INT32_MAX)});
+}
+
 Sym Formulas::element(std::uint64_t value) const {
-  if (not_negative_.contains(value))
-    return context().symbol("_bound" + std::to_string(value), {Int(0), Int(INT32_MAX)});
   return context().symbol("_element" + std::to_string(value), {Int(0), Int(std::int64_t{0xffffffff})});
 }
 
@@ -550,6 +552,21 @@ std::optional<Sym> Formulas::compute(Word w) {
   }
 }
 
+std::optional<Sym> Formulas::at_least_0(Word w) {
+  const TermKind kind = t_.kind(w);
+  if (kind == TermKind::datum)
+    if (const auto v = value_of_datum ? value_of_datum(w) : std::nullopt) return bound(*v);
+  if (kind == TermKind::minimum_signed || kind == TermKind::maximum_signed) {
+    const Word x = t_.children(w)[0], y = t_.children(w)[1];
+    const auto a = at_least_0(x), b = at_least_0(y);
+    if (!a || !b) return std::nullopt;
+    return kind == TermKind::minimum_signed ? min(*a, *b) : max(*a, *b);
+  }
+  if (const auto v = t_.value(w)) return Sym(std::max(0, static_cast<std::int32_t>(*v)));
+  const auto s = signed_number(w);
+  return s ? std::optional(max(*s, Sym(0))) : std::nullopt;
+}
+
 std::optional<Sym> Formulas::polynomial(Word w) {
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
   const TermKind kind = t_.kind(w);
@@ -624,7 +641,10 @@ std::optional<Sym> Formulas::polynomial(Word w) {
   }
   case TermKind::minimum_signed: return both(as_signed, [](Sym a, Sym b) { return min(a, b); });
   case TermKind::minimum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return min(a, b); });
-  case TermKind::maximum_signed: return both(as_signed, [](Sym a, Sym b) { return max(a, b); });
+  case TermKind::maximum_signed:
+    for (const std::size_t k : {0U, 1U})
+      if (t_.value(child(k)) == std::uint64_t{0}) return at_least_0(child(1 - k));
+    return both(as_signed, [](Sym a, Sym b) { return max(a, b); });
   case TermKind::maximum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return max(a, b); });
   case TermKind::shift_right:
   case TermKind::shift_right_signed:
@@ -937,8 +957,12 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     return n || !whole || !has_element(*whole) ? n : operation(TermKind::bit_and, *whole, Sym(0xffffffffLL));
   };
   const std::string kept = missing_;
-  auto a = get(x);
-  const auto b = get(y);
+  auto a = get(x), b = get(y);
+  // An element that may be negative is below 1 and more, or above 0 and more, when the larger of it and 0 is.
+  if (is_signed && !a && b && decide(false, Sym(1), *b, known) == Truth::yes && (a = at_least_0(x)))
+    missing_ = kept;
+  if (is_signed && !b && a && decide(false, Sym(0), *a, known) == Truth::yes && (b = at_least_0(y)))
+    missing_ = kept;
   if (!a && b && !is_signed && as_signed(*b)) { // b is not negative
     if (const auto s = signed_number(x)) {      // as unsigned, what is negative is 2^31 at least
       missing_ = kept;

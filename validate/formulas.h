@@ -116,13 +116,8 @@ public:
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
   [[nodiscard]] Sym element(std::uint64_t value) const;
-  /// The contract says so of it. Before anything is asked of it.
-  void not_negative(std::uint64_t value) { not_negative_.insert(value); }
-  /// Whether a word is an element that the contract says is not negative.
-  [[nodiscard]] bool is_bound(Word word) const {
-    const auto v = value_of_datum ? value_of_datum(word) : std::nullopt;
-    return v && not_negative_.contains(*v);
-  }
+  /// The larger of it as a number with a sign and 0: what a kernel bounds something by.
+  [[nodiscard]] Sym bound(std::uint64_t value) const;
   /// The element's value that a word is, for words of memory and numbers that were truncated.
   std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.
@@ -145,6 +140,8 @@ private:
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
+  /// The larger of a word as a number with a sign and 0; of an element of memory by a name.
+  std::optional<Sym> at_least_0(Word word);
   std::optional<Sym> polynomial(Word word);
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
@@ -157,7 +154,6 @@ private:
   std::map<std::string, Sym> symbols_;
   std::map<Word, Sym> named_;
   std::unordered_map<Word, std::optional<Sym>> done_;
-  std::set<std::uint64_t> not_negative_; ///< see not_negative
   std::map<std::tuple<Sym, std::int64_t, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
   std::unordered_map<std::string, std::vector<std::string>> names_of_; ///< of facts

@@ -848,7 +848,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
         return read(f.word, Element::i8, f.at / 8);
       // An element that may be anything has no formula with its sign: a symbol for each would be made to say so.
       const bool is_datum = t_.kind(x) == TermKind::datum;
-      if (!is_datum || formulas_.is_bound(x))
+      if (!is_datum)
         if (const auto s = formulas_.signed_number(x)) return number_of(*s);
       return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }

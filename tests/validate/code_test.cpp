@@ -445,6 +445,24 @@ TEST_CASE("rows that are put where a table says: a number of the workgroup, and 
   }
 }
 
+TEST_CASE("a number from memory that bounds something counts as 0 where it is negative") {
+  const kernels::Artifact a = kernels::find_kernel("mla_reduce")->build({}, {});
+  const CodeReport r = validate(a, a.hsaco, true);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+  // SOP2 has its operation in bits 23 to 29 and src1 in bits 8 to 15.
+  const auto changed = [&](unsigned byte, std::uint8_t bits) {
+    return validate(a, patched(a, "s_max_i32", 0, [&](auto& c) { c[byte] ^= bits; }), true);
+  };
+  for (const auto& [byte, bits, what] : {std::tuple{2U, std::uint8_t{0x80}, "s_max_u32: the number as it is"},
+                                         std::tuple{1U, std::uint8_t{1}, "the larger of it and 1"},
+                                         std::tuple{3U, std::uint8_t{7}, "the lesser of it and 0"}}) {
+    const CodeReport other = changed(byte, bits);
+    INFO(what << ": " << text_of(other));
+    CHECK(other.verdict != MachineVerdict::validated);
+  }
+}
+
 TEST_CASE("numbers that are too small for a float to keep refute nothing, and hide nothing beside them") {
   // exp2(x - 130) and what is made of it: v_exp_f32 gives 0 below 2^-126, real numbers do not.
   using codegen::Expr;

@@ -209,15 +209,18 @@ struct Flow::State {
 void Flow::State::order_memory(FlowWave& wave, const Operation& op) {
   const isa::Instruction& i = *op.instruction;
   using Unreleased = FlowWave::Unreleased;
+  const bool scopes =
+      machine::target(common->setting.arch).scopes; // without: one L2, which stores reach when vmcnt says so
   if (i.wait && i.wait->vmcnt == 0) {
-    if (wave.unreleased == Unreleased::written_back)
+    if (wave.unreleased == (scopes ? Unreleased::written_back : Unreleased::stored))
       wave.unreleased = Unreleased::nothing, wave.released = wave.barriers + 1;
     if (drawer == wave.machine.wave().id) number_is_there = true;
     if (waves.size() == 1) meet(wave); // there is nobody else, and LLVM leaves the barriers out
   }
   if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1 && wave.unreleased == Unreleased::stored)
     wave.unreleased = Unreleased::written_back;
-  if (i.mnemonic == "buffer_inv" && i.modifiers.sc1) wave.invalidated = wave.barriers;
+  if (scopes ? i.mnemonic == "buffer_inv" && i.modifiers.sc1 : i.mnemonic.starts_with("buffer_wbinvl1"))
+    wave.invalidated = wave.barriers;
 }
 
 /// What this wave did before is before what all do from here on.

@@ -138,6 +138,26 @@ TEST_CASE("validation: a ticket of workgroups of one wave, which has no barriers
 }
 
 TEST_CASE(
+    "validation: a ticket on gfx90a, whose stores are seen when they have landed, and whose L1 is cleared") {
+  const kernels::Artifact a = kernels::find_kernel("paged_decode")->build({{"arch", "gfx90a"}}, {});
+  const CodeReport whole = judged(a);
+  INFO(text_of(whole));
+  CHECK(whole.verdict == Verdict::validated);
+  const std::size_t draws = line_of(a.assembly, "global_atomic_inc").first;
+  for (const auto& [what, begins, before] :
+       {std::tuple{"the number drawn before what is stored has landed", "s_waitcnt vmcnt(0)", true},
+        std::tuple{"a cache that keeps what it had", "buffer_wbinvl1", false}}) {
+    std::string other = a.assembly;
+    const std::size_t from = before ? other.rfind(std::string("\t") + begins, draws) : draws;
+    const auto [at, length] = line_of(other, begins, from);
+    other.erase(at, length);
+    const CodeReport r = judged(a, runtime::isa::assemble_code_object(other, runtime::isa::Arch::gfx90a));
+    INFO(what << ": " << text_of(r));
+    CHECK(r.verdict != Verdict::validated);
+  }
+}
+
+TEST_CASE(
     "validation: loads behind the loop that nobody wants land before their registers are written again") {
   for (const std::map<std::string, std::string>& form :
        {std::map<std::string, std::string>{{"tile", "64x64x64"}, {"waves", "1x1"}},

@@ -237,8 +237,12 @@ Sym equal(Sym a, Sym b) {
 }
 
 void Assignment::set(AtomId symbol, Int value) {
-  if (symbol >= values_.size()) values_.resize(symbol + std::size_t{1});
-  values_[symbol] = value;
+  const auto at = std::lower_bound(values_.begin(), values_.end(), symbol,
+                                   [](const auto& v, AtomId id) { return v.first < id; });
+  if (at != values_.end() && at->first == symbol)
+    at->second = value;
+  else
+    values_.insert(at, {symbol, value});
 }
 void Assignment::set(Sym symbol, Int value) {
   const auto id = symbol.as_atom();
@@ -246,7 +250,9 @@ void Assignment::set(Sym symbol, Int value) {
   set(*id, value);
 }
 std::optional<Int> Assignment::get(AtomId symbol) const {
-  return symbol < values_.size() ? values_[symbol] : std::nullopt;
+  const auto at = std::lower_bound(values_.begin(), values_.end(), symbol,
+                                   [](const auto& v, AtomId id) { return v.first < id; });
+  return at != values_.end() && at->first == symbol ? std::optional(at->second) : std::nullopt;
 }
 
 namespace {

@@ -422,6 +422,9 @@ void Sides::concrete_at(const Sample& of, unsigned k) {
     if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||
         std::fabs(got - wanted) <= tolerance)
       continue;
+    if (std::isinf(got) && (got > 0) == (wanted > 0) &&
+        std::fabs(wanted) + tolerance > codegen::largest_finite(format))
+      continue; // what may be rounded to more than the format has
     const MachineEvent& m = found->second;
     if (first != nullptr &&
         std::tuple(first->instruction, first->wave, first->lane) <= std::tuple(m.instruction, m.wave, m.lane))

@@ -145,19 +145,18 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   const auto relate = [&](Word x, Word y, bool lds) -> int {
     if (x == y) return -1;
     Related r;
-    const auto find = [&](Element format, unsigned count, auto&& get) {
-      std::vector<int> places;
+    // `in_part`: or some of the elements, of a register with one half written that waits for the other one.
+    const auto find = [&](Element format, unsigned count, bool in_part, auto&& get) {
+      std::vector<int> places(count, -1);
       for (unsigned e = 0; e < count; ++e) {
         const auto v1 = get(x, e), v2 = get(y, e);
-        if (!v1 || !v2) return false;
-        const Number key = random_of(*v1, *v2);
-        for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds})
-          if (const auto at = map->find(key); at != map->end()) {
-            places.push_back(at->second);
-            break;
-          }
-        if (places.size() != e + 1) return false;
+        if (v1 && v2)
+          for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds})
+            if (const auto at = map->find(random_of(*v1, *v2)); at != map->end() && places[e] < 0)
+              places[e] = at->second;
+        if (places[e] < 0 && !in_part) return false;
       }
+      if (std::all_of(places.begin(), places.end(), [](int p) { return p < 0; })) return false;
       r.kind = Related::Kind::data;
       r.format = format;
       r.places = std::move(places);
@@ -166,7 +165,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     const auto d1 = values_->datum(x), d2 = values_->datum(y);
     if (d1 && d2) {
       if (d1->format == d2->format && d1->numbers.size() == d2->numbers.size())
-        find(d1->format, static_cast<unsigned>(d1->numbers.size()),
+        find(d1->format, static_cast<unsigned>(d1->numbers.size()), false,
              [&](Word w, unsigned e) -> std::optional<Number> { return (w == x ? d1 : d2)->numbers[e]; });
     } else if (x != 0 && y != 0 && x != Terms::unknown && y != Terms::unknown) {
       const Word step = t.subtract(y, x);
@@ -174,13 +173,15 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
         r.kind = Related::Kind::linear;
         r.step = step;
       } else {
-        const auto as = [&](Element format) {
-          return find(format, 32 / static_cast<unsigned>(bits(format)),
+        const auto as = [&](Element format, bool in_part = false) {
+          return find(format, 32 / static_cast<unsigned>(bits(format)), in_part,
                       [&](Word w, unsigned e) { return values_->read(w, format, e); });
         };
+        const auto half = [&](Element format) { return !lds && bits(format) == 16 && as(format, true); };
         // Of a code without f32 nothing is tried as such: what is found by a conversion would count as one.
         static_cast<void>((has_elements(Element::f32) && as(Element::f32)) ||
-                          std::any_of(formats.begin(), formats.end(), as));
+                          std::any_of(formats.begin(), formats.end(), [&](Element f) { return as(f); }) ||
+                          std::any_of(formats.begin(), formats.end(), half));
       }
     }
     a.related.push_back(std::move(r));
@@ -279,7 +280,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
     if (r.kind == Related::Kind::unknown) return values_->anything(); // which may be read and then dropped
     if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, r.step));
     std::vector<Number> numbers;
-    for (const int p : r.places) numbers.push_back(a.start[static_cast<std::size_t>(p)]);
+    for (const int p : r.places)
+      numbers.push_back(p < 0 ? apply(Function::fresh, (Number{1} << 62) + halves_++)
+                              : a.start[static_cast<std::size_t>(p)]);
     return values_->word(r.format, numbers);
   };
   for (unsigned w = 0; w < begin.waves(); ++w) {

@@ -689,6 +689,7 @@ void Sides::explore(Path start, Abstract* a) {
           if (now == Terms::unknown || before == Terms::unknown || t.subtract(now, before) != r.step) lose(r);
         } else if (r.kind == Related::Kind::data) {
           for (std::size_t e = 0; e < r.places.size(); ++e) {
+            if (r.places[e] < 0) continue;
             const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
             if (v && *v == end[static_cast<std::size_t>(r.places[e])]) continue;
             // Another place that held the same at both heads may be the one.

@@ -203,8 +203,8 @@ struct Related {
   enum class Kind : std::uint8_t { data, linear, unknown };
   Kind kind = Kind::unknown;
   Element format = Element::f32;
-  std::vector<int> places;
-  Word step = 0; ///< of a period: a number, or made of arguments
+  std::vector<int> places; ///< -1: a half of which nothing is known, which may be read and then dropped
+  Word step = 0;           ///< of a period: a number, or made of arguments
 };
 
 class Sides {
@@ -377,6 +377,7 @@ private:
   bool stores_in_loop_ = false;
   std::optional<std::uint32_t> rank_; ///< of several devices, one after the other
   Number fresh_ = 1;
+  Number halves_ = 0; ///< of registers that nothing is known of
 };
 
 /// A loop of the machine for any number of periods.

@@ -567,6 +567,30 @@ std::optional<Sym> Formulas::at_least_0(Word w) {
   return s ? std::optional(max(*s, Sym(0))) : std::nullopt;
 }
 
+std::optional<Sym> Formulas::long_product(Word low, Word high) {
+  const auto of_words = [&](Word x, Word y, std::optional<Sym> rest) -> std::optional<Sym> {
+    if (t_.multiply(x, y) != low || !rest) return std::nullopt;
+    const Sym words(std::int64_t{1} << 32);
+    const auto word = [&](Word w) -> std::optional<Sym> {
+      if (const auto n = number(w)) return n;
+      const auto s = of(w);
+      return s ? std::optional(*s - words * floor_div(*s, words)) : std::nullopt;
+    };
+    const auto a = word(x), b = word(y);
+    return a && b ? std::optional(*a * *b + words * *rest) : std::nullopt;
+  };
+  const auto is_high = [&](Word w) { return t_.kind(w) == TermKind::multiply_high_unsigned; };
+  if (is_high(high)) return of_words(t_.children(high)[0], t_.children(high)[1], Sym(0));
+  if (t_.kind(high) != TermKind::linear) return std::nullopt;
+  const std::vector<TermPart> parts(t_.parts(high).begin(), t_.parts(high).end());
+  for (const TermPart& p : parts)
+    if (p.coefficient == 1 && is_high(p.atom))
+      if (const auto s =
+              of_words(t_.children(p.atom)[0], t_.children(p.atom)[1], of(t_.subtract(high, p.atom))))
+        return s;
+  return std::nullopt;
+}
+
 std::optional<Sym> Formulas::polynomial(Word w) {
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
   const TermKind kind = t_.kind(w);
@@ -635,6 +659,9 @@ std::optional<Sym> Formulas::polynomial(Word w) {
     return high_of(*a);
   }
   case TermKind::pair: {
+    const std::string kept = missing_;
+    if (const auto s = long_product(child(0), child(1))) return missing_ = kept, s;
+    missing_ = kept;
     const auto low = number(child(0)), high = low ? signed_number(child(1)) : std::nullopt;
     if (!high) return std::nullopt;
     return *low + Sym(std::int64_t{1} << 32) * *high;
@@ -646,6 +673,11 @@ std::optional<Sym> Formulas::polynomial(Word w) {
       if (t_.value(child(k)) == std::uint64_t{0}) return at_least_0(child(1 - k));
     return both(as_signed, [](Sym a, Sym b) { return max(a, b); });
   case TermKind::maximum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return max(a, b); });
+  case TermKind::wide_shift_right: {
+    const auto n = t_.value(child(1));
+    const auto a = n ? in_range(of(child(0)), 0, INT64_MAX) : std::nullopt;
+    return a ? std::optional(floor_div(*a, Sym(std::int64_t{1} << (*n & 63)))) : std::nullopt;
+  }
   case TermKind::shift_right:
   case TermKind::shift_right_signed:
   case TermKind::shift_left: {

@@ -143,6 +143,9 @@ private:
   /// The larger of a word as a number with a sign and 0; of an element of memory by a name.
   std::optional<Sym> at_least_0(Word word);
   std::optional<Sym> polynomial(Word word);
+  /// A product of more than 32 bits by its two words, modulo 2^64: x y of words and what else there is of 2^32, where the low one is that of
+  /// x y and the high one has its high word in it: (x + 2^32 z) y is x y + 2^32 (z y).
+  std::optional<Sym> long_product(Word low, Word high);
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);

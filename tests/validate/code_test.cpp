@@ -463,6 +463,19 @@ TEST_CASE("a number from memory that bounds something counts as 0 where it is ne
   }
 }
 
+TEST_CASE("forms whose machine code was once not followed, or refuted though right") {
+  for (const auto& [name, flags] : std::vector<std::pair<const char*, kernels::Flags>>{
+           {"moe_stage1", {{"dtype", "fp8"}, {"scales", "block"}}}, // loads of an earlier trip
+           {"weight_only_gemm",                                     // registers with one half written
+            {{"dtype", "f16"}, {"weights", "i4"}, {"tile-m", "64"}, {"tile-n", "64"}, {"group", "32"}}},
+           {"gated_delta_state", {{"dtype", "f16"}, {"chunks", "4"}}}}) { // sums near the largest f16
+    const kernels::Artifact a = kernels::find_kernel(name)->build(flags, {});
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(name << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+  }
+}
+
 TEST_CASE("numbers that are too small for a float to keep refute nothing, and hide nothing beside them") {
   // exp2(x - 130) and what is made of it: v_exp_f32 gives 0 below 2^-126, real numbers do not.
   using codegen::Expr;

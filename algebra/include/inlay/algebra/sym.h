@@ -29,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inlay {
@@ -168,7 +169,8 @@ public:
   [[nodiscard]] std::optional<Int> get(AtomId symbol) const;
 
 private:
-  std::vector<std::optional<Int>> values_;
+  std::vector<std::pair<AtomId, Int>>
+      values_; ///< in the order of the symbols: a few of a context's thousands
 };
 
 class SymContext {

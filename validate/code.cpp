@@ -23,9 +23,9 @@ void Sides::symbolic() {
   code_run_->formulas = formulas_.get();
   code_run_->steps = &steps_;
   if (rank_) code_run_->given = {{*p_.together().rank.as_atom(), Sym(std::int64_t{*rank_})}};
-  code_run_->begin(); // what it says of numbers from tables, before anybody asks
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
+  code_run_->begin(); // what it says of numbers from tables, before anybody asks
   std::vector<AtomId> of_trips;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop)

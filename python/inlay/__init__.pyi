@@ -381,12 +381,14 @@ def draw(expression: Any = ..., /, *, tv: Any = ..., tile: Any = ..., mfma: Any 
     >>> inlay.draw("make_tiled_copy(8, (32,8):(8,1), (1,8):(0,1))", tv=True)
     >>> inlay.draw(mfma="32x32x8")"""
 def exec(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., check: Any = ..., stress: Any = ..., stats: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
+    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place.
 
-    >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
-    []
-    >>> inlay.exec("built/gemm.json", size={"m": 16, "n": 64, "k": 128})["findings"]     # a launch manifest; inputs are zeros
-    []"""
+    Errors: ValueError for a read-only array that the kernel writes.
+
+        >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
+        []
+        >>> inlay.exec("built/gemm.json", size={"m": 16, "n": 64, "k": 128})["findings"]     # a launch manifest; inputs are zeros
+        []"""
 def explain(kernel: Any, /, **options: Any) -> Any:
     """What `auto` takes for these options of a prebuilt kernel, and why: a dict of `why`, a line, `options`, `clocks`, and `ranking`, the forms that there are.
 

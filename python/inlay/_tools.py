@@ -175,7 +175,8 @@ def _arguments(args, directory, contract):
 
     A launch gets an address: what lies from an array's first element to its last is there, strides and all. Where the contract has extents it gets the
     elements in their order, and the command judges the shape. Errors: those of `checked` for arrays that the contract does not take.
-    The texts, and the memory of arrays with the files that hold it before and after the launch.
+    The texts, and the memory of arrays with the files that hold it before and after the launch, and the number of the argument where the array is
+    read-only: no contract says that the kernel leaves it.
     """
     import numpy
 
@@ -214,9 +215,10 @@ def _arguments(args, directory, contract):
                 if k in shared:
                     memory, writeable = shared[k][2:]
                 memory.tofile(before)
-            texts.append(f"inout:{before}:{after}" if writeable else f"in:{before}")
-            if writeable:
-                back.append((memory, before, after))
+            kept = not writeable and bool(contract.arguments)
+            texts.append(f"in:{before}" if kept else f"inout:{before}:{after}")
+            if not kept:
+                back.append((memory, before, after, None if writeable else k))
     return texts, back
 
 
@@ -432,15 +434,21 @@ def bytes_of(array):
 
 
 def _copy_back(back):
-    """What a launch has written: memory may be that of several arguments."""
+    """What a launch has written: memory may be that of several arguments. Errors: ValueError when an array is read-only and the kernel has written to it."""
     import numpy
 
-    for memory, before, after in back:
+    changed = []
+    for memory, before, after, fixed in back:
         if os.path.exists(after):
             with open(before, "rb") as file:
                 of_numpy = file.read(6) == b"\x93NUMPY"
             old, new = (numpy.load(file).view(memory.dtype) if of_numpy else numpy.fromfile(file, numpy.uint8) for file in (before, after))
-            numpy.copyto(memory, new, where=old != new)
+            if fixed is not None and (differ := old != new).any():
+                raise ValueError(f"argument {fixed} is a read-only array, and the kernel has written to it, first to byte {int(differ.argmax())} of {memory.size}: no array was changed"
+                                 "\n  hint   an array that may be written: array.copy()")
+            changed.append((memory, old, new))
+    for memory, old, new in changed:
+        numpy.copyto(memory, new, where=old != new)
 
 
 def _grid(file, grid):
@@ -449,7 +457,9 @@ def _grid(file, grid):
 
 
 def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=False, stats=False, arch=None, **options):
-    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
+    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place.
+
+    Errors: ValueError for a read-only array that the kernel writes.
 
         >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
         []

@@ -376,6 +376,31 @@ class Loaded(unittest.TestCase):
         self.assertGreater(inlay.time(kernel, memory[:64], memory[:64], 0.5).clocks, 0)
         self.assertEqual(launch(memory[:64], memory[64:128], 2), {"bounds"})  # neighbours, which end where the other begins
 
+    def test_a_read_only_array_that_a_code_object_writes(self):
+        """No contract says which arrays are outputs: the launch tells, and its result is not dropped without a word."""
+        kernel = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "isa", "add_scalar.gfx942.s")
+        x, y, both = numpy.arange(64, dtype=numpy.float32), numpy.zeros(64, numpy.float32), numpy.zeros(128, numpy.float32)
+        fixed, tail = y.copy(), both[64:]
+        fixed[:4] = 0.5
+        fixed.flags.writeable = tail.flags.writeable = False
+        for name, launch in {"exec": lambda *a: inlay.exec(kernel, *a, 0.5, grid=1), "check": lambda *a: inlay.check(kernel, *a, 0.5, grid=1)}.items():
+            with self.subTest(name):
+                with self.assertRaisesRegex(ValueError, "argument 1 is a read-only array, and the kernel has written to it, first to byte [4-7] of 256: no array was changed\n  hint   .*copy"):
+                    launch(x, fixed)
+                numpy.testing.assert_array_equal(fixed[:5], [0.5, 0.5, 0.5, 0.5, 0])
+                with self.assertRaisesRegex(ValueError, "argument 0 .* byte 2[5-9][0-9] of 512"):  # the memory that both lie in
+                    whole = both[:]
+                    whole.flags.writeable = False
+                    launch(whole, tail)
+                x.flags.writeable = False
+                launch(x, y)  # read, not written
+                numpy.testing.assert_array_equal(y, x + 0.5)
+                x.flags.writeable = True
+                fixed_x = x + 0.5
+                fixed_x.flags.writeable = False
+                launch(x, fixed_x)  # written, with what is there
+        self.assertGreater(inlay.time(kernel, x, fixed, 0.5, grid=1).clocks, 0)
+
     def test_threads_that_share_an_input(self):
         from concurrent.futures import ThreadPoolExecutor
 

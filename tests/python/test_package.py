@@ -96,6 +96,8 @@ class Commands(unittest.TestCase):
         self.assertEqual((timed.kernel, timed.arch, timed.clocks, timed.uncertainty), ("gemm", "gfx942", chip["clocks"], chip["uncertainty"]))
         self.assertEqual((timed.microseconds, timed.mhz, timed.tflops), tuple(chip["load"][name] for name in ("microseconds", "clock_mhz", "tflops")))
         self.assertAlmostEqual(timed.tflops, 2 * 256**3 / timed.microseconds / 1e6, delta=0.01 * timed.tflops)
+        peak = 304 * 2048 * timed.mhz / 1e6  # TFLOP/s: 2048 a clock and compute unit; the share is of the time on the device, without 1.8 us of launch
+        self.assertAlmostEqual(timed.peak_percent, 100 * timed.tflops * timed.microseconds / (timed.microseconds - 1.8) / peak, delta=0.03 * timed.peak_percent)
         self.assertEqual(timed.bottleneck, timed["timing"]["bottleneck"])
         self.assertEqual(timed.spent, timed["timing"]["spent"])
         self.assertEqual(list(timed.saved), [limit["limit"] for limit in timed["timing"]["without"]])
@@ -271,9 +273,20 @@ class Loaded(unittest.TestCase):
             for name in ("load", "exec"):
                 with self.assertRaisesRegex(ValueError, r"its shape is \(8, 5\), and .* is \(5, 8\)"):
                     entrances[name](numpy.zeros((8, 5), numpy.float16), a, b)
+            with self.assertRaisesRegex(TypeError, "sizes m, n; the kernel takes m, n, k"):
+                kernel(numpy.zeros((5, 8), numpy.float16), a, b, m=5, n=8)
             with self.assertRaisesRegex(ValueError, r"its shape is \(24, 8\)"):
                 inlay.time(file, numpy.zeros((5, 8), numpy.float16), a, across, 5, 8, 24, size=sizes)
         self.assertEqual(built["kernel"], "gemm")
+
+    def test_shapes(self):
+        from inlay._tools import check_shape
+
+        for given, want in (((2, 3, 4), (2, 3, 4)), ((6, 4), (2, 3, 4)), ((24,), (2, 3, 4)), ((4, 3, 4), (2, 6, 4)), ((2, 1, 3, 4), (2, 3, 4)), ((7,), (3,))):
+            check_shape("x", numpy.zeros(given), want)
+        for given, want in (((3, 2, 4), (2, 3, 4)), ((2, 4, 3), (2, 3, 4)), ((2, 3, 8), (2, 3, 4)), ((4, 3, 4), (2, 3, 4)), ((3, 2), (2, 3))):
+            with self.assertRaisesRegex(ValueError, "buffer x: its shape is .* for these sizes"):
+                check_shape("x", numpy.zeros(given), want)
 
     def test_outputs_lie_apart_wherever_arrays_are_taken(self):
         """What shares memory with an output, what cannot be written, and an output of which several elements are one."""
@@ -513,6 +526,21 @@ print(f"{1e6 * least:.1f} us a launch")
         self.assertEqual(own, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on 0 first 65536")
         self.assertEqual(given, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on stream first 65536")
         self.assertLess(float(cost.split()[0]), 1000, cost)
+        script = """
+import sys, types, inlay
+def tensor(at, n=4000, contiguous=True):
+    return types.SimpleNamespace(is_cuda=True, dtype="torch.float32", shape=(n,), nbytes=4 * n, is_contiguous=lambda: contiguous, data_ptr=lambda: at)
+kernel = inlay.load(sys.argv[1])
+kernel(*map(tensor, (0x10000, 0x20000, 0x30000)), n=4000, stream=0x70)
+for wrong in (tensor(0x20000, 3999), tensor(0x20000, contiguous=False)):
+    try:
+        kernel(tensor(0x10000), wrong, tensor(0x30000), n=4000, stream=0x70)
+    except ValueError as e:
+        print(e)
+"""
+        ran = subprocess.run([sys.executable, "-c", script, self.file], capture_output=True, text=True,
+                             env={**os.environ, "INLAY_HIP_LIBRARY": os.environ["INLAY_FAKE_HIP"]})
+        self.assertEqual((ran.stdout, ran.stderr), ("buffer a: 15996 bytes, contiguous True; 16000 are needed\nbuffer a: 16000 bytes, contiguous False; 16000 are needed\n", ""))
         script = """
 import ctypes, os, sys, inlay
 ctypes.CDLL(os.environ["INLAY_HIP_LIBRARY"]).fake_hip_reset(0, 4, b"", 0)
@@ -1392,6 +1420,35 @@ class Triton(unittest.TestCase):
             wrong = inlay.check(triton_kernels.add_unmasked[(4,)], x, y, out, n, BLOCK=256, arch=arch)
             self.assertFalse(wrong)
             self.assertIn("triton_kernels.py", str(wrong))
+
+    def test_compiled_as_triton_launches_it(self):
+        """What a size may be taken for: n that 16 does not divide by no whole vectors, 1 as a constant; and the first configuration of an autotuned one."""
+        import triton
+        import triton_kernels
+        from inlay import _triton
+
+        for n in (997, 1008):
+            x, out = numpy.arange(n, dtype=numpy.float32), numpy.zeros(n, numpy.float32)
+            report = inlay.check(triton_kernels.add[(1,)], x, x, out, n, BLOCK=1024)
+            self.assertTrue(report, report)
+            numpy.testing.assert_array_equal(out, 2 * x)
+        one, two = (_triton.compiled("check", triton_kernels.add, (1,), "gfx942", (x, x, out, n), {"BLOCK": 64}).values for n in (1, 2))
+        self.assertEqual((len(two) - len(one), two[3]), (1, 2))
+        out[:] = 0
+        report = inlay.check(triton_kernels.add_tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)], x, x, out, n)
+        self.assertTrue(report, report)
+        numpy.testing.assert_array_equal(out, 2 * x)
+        self.assertEqual(report.details["geometry"], "grid 8x1x1 block 128x1x1")
+        out[:] = 0
+        report = inlay.check(triton_kernels.add_by_size[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)], x, x, out, n)
+        self.assertTrue(report, report)
+        numpy.testing.assert_array_equal(out, 2 * x)
+        self.assertIn("grid 1x1x1", report.details["geometry"])
+
+    def test_notes_are_no_findings(self):
+        for note in (True, False):
+            report = inlay.Report("add", "gfx942", {"findings": [{"kind": "races", "message": "m", "note": note}], "status": 0 if note else 1}, "add.hsaco")
+            self.assertEqual((bool(report), len(report.findings)), (note, 0 if note else 1))
 
     def test_arrays_as_they_lie(self):
         """A launch gets an address and strides: of transposed matrices, of parts of a matrix, of what is input and output."""

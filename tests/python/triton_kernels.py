@@ -21,3 +21,7 @@ def matmul_of_one_tile(a, b, c, by_am, by_ak, by_bk, by_bn, by_cm, by_cn, SIZE: 
     m, n = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
     product = tl.dot(tl.load(a + m * by_am + n * by_ak), tl.load(b + m * by_bk + n * by_bn))
     tl.store(c + m * by_cm + n * by_cn, product)
+
+
+add_tuned = triton.autotune([triton.Config({"BLOCK": 128}, num_warps=2), triton.Config({"BLOCK": 512}, num_warps=8)], key=["n"])(add)
+add_by_size = triton.heuristics({"BLOCK": lambda given: triton.next_power_of_2(given["n"])})(add)

@@ -57,7 +57,7 @@ std::string schedule_svg(const Code& code) {
   double y = 0;
   for (const ShownLoop& loop : loops) {
     body += text(4, y + 14, loop.title, 12) + text(4, y + 28, loop.sum);
-    const double top = y + 36, bottom = top + std::size(rows) * row;
+    const double top = y + 46, bottom = top + std::size(rows) * row;
     for (std::size_t n = 0; n < std::size(rows); ++n)
       body += text(4, top + static_cast<double>(n) * row + 16, rows[n].name);
     // A slot is as wide as its matrix clocks; between two products everything has a share of the first one's time.

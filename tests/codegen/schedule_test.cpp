@@ -17,6 +17,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -1346,4 +1347,23 @@ TEST_CASE("a schedule's picture has each slot of its text") {
   CHECK(svg.find(">barrier<") != std::string::npos);
   CHECK(text.find("lds_read lds_a") != std::string::npos);
   CHECK(svg.find("lds_read lds_a") != std::string::npos);
+  // No two words lie over one another: a letter is about 0.6 of its size wide, and reaches a quarter of it below its line.
+  struct Words {
+    double left, right, top, bottom;
+    std::string text;
+  };
+  std::vector<Words> all;
+  const std::regex words(R"re(<text x="([^"]+)" y="([^"]+)" font-size="(\d+)">([^<]+)<)re");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), words), end; at != end; ++at) {
+    const double x = std::stod((*at)[1]), y = std::stod((*at)[2]), size = std::stod((*at)[3]);
+    const std::string word = (*at)[4];
+    all.push_back({x, x + 0.6 * size * static_cast<double>(word.size()), y - size, y + size / 4, word});
+  }
+  CHECK(all.size() >= 10);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Words &a = all[i], &b = all[j];
+      INFO(a.text << " | " << b.text);
+      CHECK((a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top));
+    }
 }

@@ -64,6 +64,32 @@ def test_neighbours(n):
     assert (y == 1).all() and not x.any()
 
 
+@triton.jit
+def add_at(address, y, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.cast(address, tl.pointer_type(tl.float32))
+    tl.store(y + at, tl.load(x + at, at < n) + 1, at < n)
+
+
+def test_an_address_by_itself():
+    x, y = torch.rand(100, device="cuda"), torch.empty(100, device="cuda")
+    add_at[(1,)](x.data_ptr(), y, 100, BLOCK=128)
+    torch.testing.assert_close(y, x + 1)
+
+
+@triton.jit
+def add_described(d, y, BLOCK: tl.constexpr):
+    tl.store(y + tl.arange(0, BLOCK)[None, :], d.load([0, 0]) + 1)
+
+
+def test_a_descriptor():
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    x, y = torch.rand(1, 64, device="cuda"), torch.empty(1, 64, device="cuda")
+    add_described[(1,)](TensorDescriptor.from_tensor(x, [1, 64]), y, BLOCK=64)
+    torch.testing.assert_close(y, x + 1)
+
+
 def test_threads():
     from concurrent.futures import ThreadPoolExecutor
 
@@ -555,7 +581,7 @@ class Plugin(unittest.TestCase):
 
     def test_the_rest(self):
         status, said = self.pytest("--inlay", "test_more.py")
-        self.assertIn("5 failed, 6 passed", said)
+        self.assertIn("5 failed, 8 passed", said)
         self.assertRegex(said, r"FAILED test_more.py::test_neighbours\[250\] - Failed: bounds: writes")
         self.assertRegex(said, r"bounds: writes \d+ bytes at argument 1 \+ 0x3e8 of 1000 bytes")
         self.assertRegex(said, r"FAILED test_more.py::test_a_finding_of_a_thread - Failed: races")
@@ -596,6 +622,10 @@ class Plugin(unittest.TestCase):
         self.assertIn("program.py::launches PASSED", said)
         self.assertIn("1 passed", said)
         self.assertIn("test_softmax of program.py is no test: the file calls it itself, and no fixture gives rows, columns", said)
+        status, said = of(TUTORIAL + "def test_of_its_own():\n    assert False, 'of its own'\n")  # which launches, and has tests
+        self.assertEqual(status, 1, said)
+        self.assertIn("program.py::test_of_its_own FAILED", said)
+        self.assertNotIn("::launches", said)
         status, said = of(TUTORIAL.replace("torch.softmax(x, -1)", "x"))  # a comparison that fails
         self.assertEqual(status, 2, said)
         self.assertIn("AssertionError", said)

@@ -95,10 +95,10 @@ void Interpreter::make_world() {
     return nullptr;
   };
   split_workgroups();
-  std::size_t of_two = 0;
+  std::size_t number = 0;
   for (const CodeRegion& r : code_.regions)
-    if (r.is_loop) world_of_loop(r, least_of(r.extent) ? ends_of_loops_[of_two++] : LeastEnd::size);
-  for (const Around& around : nests_) world_of_loop(around.as_loop, LeastEnd::size);
+    if (r.is_loop) world_of_loop(r, ends_of_loops_[number++]);
+  for (const Around& around : nests_) world_of_loop(around.as_loop, ends_of_loops_[number++]);
   std::vector<std::pair<Sym, Sym>> again; // of a size that is cut into tiles more than once
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
@@ -137,6 +137,11 @@ void Interpreter::make_world() {
                               context_.symbol("_times_" + z.name,
                                               {Int((z.facts.least + z.facts.multiple - 1) / z.facts.multiple),
                                                Int(z.facts.most / z.facts.multiple)}));
+  // A number that is beyond a size is beyond what that is known to be.
+  if (!no_trips_.empty()) {
+    const std::vector<std::pair<AtomId, Sym>> sizes = world_;
+    for (auto& [what, is] : world_) is = substitute(is, sizes);
+  }
   for (const auto& [begun, size] : again) begun_.emplace_back(world(begun), world(size));
   for (const Size& z : p_.sizes()) {
     if (z.facts.multiple > 1)
@@ -199,7 +204,56 @@ std::optional<Size> Interpreter::size_in(Sym extent) const {
   return std::nullopt;
 }
 
+void Interpreter::world_without_trips(const Size& z, Sym rest) {
+  if (known(z.symbol)) return;
+  const auto some = [&](const std::string& name, const Interval& range) {
+    return context_.symbol("_none_" + z.name + name, range);
+  };
+  const std::int64_t unit = z.facts.multiple;
+  if (const auto c = rest.constant()) { // n is at most so much
+    const std::int64_t least = (z.facts.least + unit - 1) / unit,
+                       most = std::min(z.facts.most, -c->value()) / unit;
+    if (least > most) return; // there is no such size
+    world_.emplace_back(*z.symbol.as_atom(), least == most ? Sym(unit * least)
+                                                           : Sym(unit) * some("_to_" + std::to_string(most),
+                                                                              {Int(least), Int(most)}));
+    return;
+  }
+  // n - 64 wg is at most so much, of workgroups that go over n by 64.
+  for (const GridAxis& g : p_.grid()) {
+    const auto c = (rest + Sym(g.tile) * g.symbol).constant();
+    const std::int64_t both = std::gcd(unit, static_cast<std::int64_t>(g.tile));
+    if (!(g.extent == z.symbol) || !c || c->value() > -both) continue;
+    const std::int64_t most = -c->value() / both;
+    world_.emplace_back(*z.symbol.as_atom(),
+                        Sym(g.tile) * g.symbol +
+                            Sym(both) * some("_over_" + std::to_string(most), {Int(1), Int(most)}));
+    return;
+  }
+  const Sym more = some("", {Int(0), std::nullopt});
+  // n - u + c <= 0: u is n + c and more.
+  const auto beyond = [&](Sym u) {
+    const Sym without = rest + u;
+    const auto all = symbols(without);
+    if (known(u) || std::find(all.begin(), all.end(), *u.as_atom()) != all.end()) return false;
+    world_.emplace_back(*u.as_atom(), z.symbol + without + more);
+    return true;
+  };
+  for (const Uniform& u : p_.uniforms())
+    if (beyond(u.symbol)) return;
+  for (const Size& other : p_.sizes())
+    if (!(other.symbol == z.symbol) && other.facts.multiple == 1 && beyond(other.symbol)) return;
+  world_.emplace_back(*z.symbol.as_atom(), Sym(0) - rest - more);
+}
+
 void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
+  if (which == LeastEnd::none) {
+    const auto two = least_of(r.extent);
+    const Sym first = two ? (size_in(two->first) ? two->first : two->second) : r.extent;
+    no_trips_[&r] = first;
+    const auto z = size_in(first);
+    return world_without_trips(*z, replaced_(first - z->symbol, splits_));
+  }
   for (const auto& [other, last] : last_trip_)
     if (other->extent == r.extent && other->tile == r.tile) {
       last_trip_[&r] = last;
@@ -342,23 +396,56 @@ int pointer_alignment(const Program& program, const Tensor& tensor) {
   return std::clamp(width / 8, 1, 4);
 }
 
+namespace {
+using provenance::LeastEnd;
+
+/// What is looked at of a loop, one after the other. To the least of two ends: either of them, and where one is a number from memory no
+/// trip. Where a loop goes over what a size is beyond something, `n - 64`, what is known of it (`world_of_loop`) is that this is 1 or
+/// more; so once that it is not, as on the paths around the loop.
+std::vector<LeastEnd> cases_of(const Program& p, Sym extent) {
+  const auto two = least_of(extent);
+  std::vector<LeastEnd> out{LeastEnd::size};
+  if (two) out.push_back(LeastEnd::other);
+  if (two && (uniform_in(p, two->first) || uniform_in(p, two->second))) out.push_back(LeastEnd::nothing);
+  const auto over_a_size = [&](Sym x) {
+    return std::any_of(p.sizes().begin(), p.sizes().end(),
+                       [&](const Size& z) { return adds_once(x, z.symbol); });
+  };
+  const Sym first = two && !over_a_size(two->first) ? two->second : two ? two->first : extent;
+  const auto reaches = [&](Sym one) { return le(one, first) == Truth::yes; }; // one >= 1
+  if (over_a_size(first) && !reaches(Sym(1)) &&
+      std::none_of(p.grid().begin(), p.grid().end(),
+                   [&](const GridAxis& g) { return reaches(g.extent - Sym(g.tile) * g.symbol); }) &&
+      !(p.shares() && reaches(p.shares()->extent - Sym(p.shares()->tile) * p.shares()->begin)))
+    out.push_back(LeastEnd::none);
+  return out;
+}
+} // namespace
+
 Derivation derive(const Code& code, Prover& prover) {
-  // A loop that runs to the least of two ends: once with either, and where one is a number from memory once without a trip.
-  std::vector<unsigned> cases;
+  std::vector<std::pair<Sym, std::vector<LeastEnd>>> cases; // of each extent
+  std::vector<std::size_t> loops;                           // which of them that is
+  const auto add = [&](Sym extent) {
+    const auto found =
+        std::find_if(cases.begin(), cases.end(), [&](const auto& x) { return x.first == extent; });
+    loops.push_back(static_cast<std::size_t>(found - cases.begin()));
+    if (found == cases.end()) cases.emplace_back(extent, cases_of(*code.program, extent));
+  };
   for (const CodeRegion& r : code.regions)
-    if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt)
-      cases.push_back(uniform_in(*code.program, two->first) || uniform_in(*code.program, two->second) ? 3U
-                                                                                                      : 2U);
-  unsigned all = 1;
-  for (const unsigned n : cases) all *= n;
+    if (r.is_loop) add(r.extent);
+  for (const Nest& nest : nests_of(*code.program))
+    if (const auto [begin, end] = regions_of(nest, code); begin != end) add(nest.extent);
+  std::size_t all = 1;
+  for (const auto& [extent, of] : cases) all *= of.size();
   Derivation out;
-  for (unsigned which = 0; which < all; ++which) {
-    std::vector<provenance::LeastEnd> ends;
-    unsigned digits = which;
-    for (const unsigned n : cases) {
-      ends.push_back(static_cast<provenance::LeastEnd>(digits % n));
-      digits /= n;
+  for (std::size_t which = 0; which < all; ++which) {
+    std::vector<LeastEnd> of_cases, ends;
+    std::size_t digits = which;
+    for (const auto& [extent, of] : cases) {
+      of_cases.push_back(of[digits % of.size()]);
+      digits /= of.size();
     }
+    for (const std::size_t n : loops) ends.push_back(of_cases[n]);
     Derivation d = provenance::Interpreter(code, prover, std::move(ends)).run();
     if (which == 0) {
       out = std::move(d);

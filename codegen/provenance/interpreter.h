@@ -26,12 +26,12 @@ struct Refuted {
 };
 
 /// Where a loop ends that runs to the least of two: with the size, at the other end, or, where that is a number from memory, before
-/// its first trip.
-enum class LeastEnd : std::uint8_t { size, other, nothing };
+/// its first trip. `none`: the size is no more than where the loop begins, so that a branch goes around it.
+enum class LeastEnd : std::uint8_t { size, other, nothing, none };
 
 class Interpreter {
 public:
-  /// `ends`: of each loop that runs to the least of two ends, which of them that is.
+  /// `ends`: of each loop, and then of each that holds loops, what is looked at (`cases_of`).
   Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
         ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_) {
@@ -74,6 +74,8 @@ private:
   bool reads_by_blocks(Sym number, std::int64_t block) const;
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
+  // That a size and `rest` are together 0 or less.
+  void world_without_trips(const Size& z, Sym rest);
   // A loop over a part of fixed length, or to the end that a number from memory is: min(256, u - 256*wg).
   void world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& two, LeastEnd end);
   bool known(Sym s) const; // whether `world_` says something of it
@@ -176,6 +178,8 @@ private:
   // The number of the last trip, with what is known of it here: after another loop over the size, that one's.
   Sym last_trip(const CodeRegion& r) const { return relate(last_trip_.at(&r)); }
   bool positive(const CodeRegion& r, Sym end) const;
+  // What is looked at has no such loop: where it runs it has a trip, and here it has none.
+  bool passed_by(const CodeRegion& r) const;
   // After how many trips tiles lie as before: in the ring's stage, and in the page of which they are parts.
   int period_of(const CodeRegion& r) const;
   // How many trips a step of the induction takes: whole such periods, and of the workgroups that the loop ends with.
@@ -527,6 +531,7 @@ private:
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
   std::map<const CodeRegion*, Sym> last_trip_; ///< the number of the last trip
   std::vector<LeastEnd> ends_of_loops_;        ///< see the constructor
+  std::map<const CodeRegion*, Sym> no_trips_;  ///< loops that no path comes to, and the end that says so
   const Inst* half_ = nullptr;                 ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;
   struct Read { // what an instruction read of LDS when it ran last

@@ -284,6 +284,11 @@ bool Interpreter::positive(const CodeRegion& r, Sym end) const {
          });
 }
 
+bool Interpreter::passed_by(const CodeRegion& r) const {
+  const auto none = no_trips_.find(&r);
+  return none != no_trips_.end() && positive(r, none->second);
+}
+
 bool Interpreter::counts_trips(const CodeRegion& r) const {
   const auto atom = last_trip(r).as_atom();
   return atom && context_.atom(*atom).name.starts_with("_trips_");
@@ -378,6 +383,7 @@ void Interpreter::forget_iterations(State& s) {
 void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto saved = relation_;
   if (!r.body.empty()) at_ = &r.body.front(); // a claim about the loop is found at its first line
+  if (passed_by(r)) return;
   if (!last_trip_.contains(&r))
     refute("the loop's extent is a size of the kernel", to_string(r.extent),
            "loops over one size have one tile, and an end before it has to be a whole number of tiles, "

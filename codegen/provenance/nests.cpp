@@ -45,7 +45,12 @@ bool Interpreter::enters_or_ends(State& s, std::size_t i) {
   for (const Around& around : nests_)
     if (around.begin == i && std::none_of(running_.begin(), running_.end(),
                                           [&](const Running& x) { return x.around == &around; })) {
-      nest(std::move(s), around);
+      if (const Guard* g = undecided(around.as_loop))
+        both_paths(std::move(s), *g, i);
+      else if (runs(around.as_loop))
+        nest(std::move(s), around);
+      else
+        regions(std::move(s), around.end);
       return true;
     }
   return false;
@@ -105,6 +110,10 @@ void Interpreter::nest(State s, const Around& around) {
   const Inst* const outer_at = at_;
   at_ = &code_.regions[around.begin].body.front();
   const Sym extent = around.nest.extent;
+  if (passed_by(around.as_loop)) {
+    at_ = outer_at;
+    return;
+  }
   const auto last = last_trip_.find(&around.as_loop);
   if (last == last_trip_.end())
     refute("the loop's extent is a size of the kernel", to_string(extent),

@@ -368,6 +368,49 @@ class Refused(unittest.TestCase):
         k, stored = gemm(depth=64)
         self.refused(k.build, "claim", stored)
 
+    def test_what_is_stored_where_a_loop_has_no_trip(self):
+        """y(m, j) = the sum of x(i, j) over i from `begin` on: 0 where there is none, and nothing else."""
+        def path(begin, otherwise, least=False, nested=False):
+            tile = 1 if nested or begin in ("size", "memory") else 8
+            k = Program("path", "gfx942", 64)
+            M, N, D = k.size("m", most=1 << 10), k.size("n", most=1 << 10), k.size("d", most=1 << 10)
+            P = k.size("p", most=1 << 10) if nested else 1
+            Y, X = k.output("y", "f32", [M, 64]), k.input("x", "f32", [N, P, 64])
+            starts = k.input("starts", "i32", [M])
+            end = codegen.min(N, 128) if least else N
+
+            def of(row, memory):
+                return {"number": 64, "size": D, "workgroup": 8 * row + 8, "memory": memory}[begin]
+            k.computes(Y, lambda m, j: k.sum(N, of(m, k.value(starts, m) if begin == "memory" else 0), end,
+                                             lambda i: k.sum(P, lambda p: X[i, p, j]) if nested else X[i, 0, j]))
+            row = k.workgroups(0, M, 1)
+            first = of(row, k.uniform(starts, row) if begin == "memory" else 0)
+            tv, one = inlay.Layout(f"(64,{tile}):(1@2,1@{1 if tile == 1 else 0})"), inlay.Layout("(64,1):(1@1,1@0)")
+            to = k.tile(Y, [1, 64], [row, 0])
+
+            def some():
+                total = k.zeros("f32", one, [1, 64])
+
+                @k.loop(first, end, tile, distance=0, ring=1)
+                def trip(i):
+                    def add(to, p):
+                        x = k.load(k.tile(X, [tile, 1, 64], [i, p, 0]), tv, 1)
+                        k.update(to, [x if tile == 1 else k.fold("sum", k.fill(x, 0, tile * i, N, 0), 0)], lambda a, b: a + b)
+                    if not nested:
+                        return add(total, 0)
+                    part = k.zeros("f32", one, [1, 64])
+                    k.loop(P, 1, distance=0, ring=1)(lambda p: add(part, p))
+                    k.update(total, [part], lambda a, b: a + b)
+                k.store(total, to, 1)
+            k.if_less(first, end, some, lambda: k.store(k.full(otherwise, one, [1, 64]), to, 1))
+            return k
+        for how in (dict(begin="number"), dict(begin="number", least=True), dict(begin="size"), dict(begin="workgroup"),
+                    dict(begin="memory"), dict(begin="number", nested=True), dict(begin="size", nested=True)):
+            with self.subTest(**how):
+                path(**how, otherwise=0).build()
+                with self.assertRaisesRegex(inlay.ProgramError, "y is what the specification says"):
+                    path(**how, otherwise=1).build()
+
     def test_an_inner_loop_that_ends_where_the_outer_trip_says(self):
         k = Program("k", "gfx942", 64)
         m, n = k.size("m", most=64), k.size("n", most=1024)

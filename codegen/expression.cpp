@@ -272,6 +272,29 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
         same->second += exponent;
       }
     }
+    // Two roots of a product are the product again: its factors are factors here.
+    for (const auto& [base, exponent] : powers) {
+      const ExprNode product = node(base);
+      const double times = rounded(exponent);
+      if (product.fn != Fn::mul || times != std::floor(times)) continue;
+      std::vector<int> factors{constant(constant_part).id};
+      const auto add = [&](int of, double exponent_of) {
+        if (exponent_of != 0)
+          factors.push_back(make({.fn = Fn::power, .value = exponent_of, .args = {of}}).id);
+      };
+      for (const auto& [other, power] : powers)
+        if (other != base) add(other, rounded(power)); // (x^2)^(1/2) stays what it is
+      for (const int a : product.args) {
+        const ExprNode f = node(a);
+        if (f.fn == Fn::constant)
+          factors.push_back(constant(std::pow(f.value, times)).id);
+        else if (f.fn == Fn::power)
+          add(f.args[0], rounded(f.value * times));
+        else
+          add(a, times);
+      }
+      return sorted(Fn::mul, factors);
+    }
     flat.clear();
     for (const auto& [base, exponent] : powers)
       if (rounded(exponent) != 0)
@@ -500,9 +523,9 @@ Expr Expressions::normal(Expr e) {
                  ? Expr{this, b.args[0]}
                  : make({.fn = Fn::power, .value = rounded(b.value * exponent), .args = b.args});
     if (rounded(exponent) == 1) return base;
-    if (b.fn == Fn::mul && exponent == -1) { // 1 / (a b) = 1/a 1/b
+    if (b.fn == Fn::mul && whole) { // 1 / (a b) = 1/a 1/b, and (a b)^2 = a^2 b^2
       std::vector<int> factors;
-      for (const int a : b.args) factors.push_back(self(self, {this, a}, -1).id);
+      for (const int a : b.args) factors.push_back(self(self, {this, a}, exponent).id);
       return sorted(Fn::mul, factors);
     }
     return make({.fn = Fn::power, .value = rounded(exponent), .args = {base.id}});
@@ -648,6 +671,18 @@ Expr Expressions::normal(Expr e) {
       }
       out = sorted(Fn::add, sums);
       break;
+    }
+    if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() > 1) {
+      // A part of that sum is what is summed times how many there are.
+      const ExprNode body = node(n.args[0]);
+      const std::vector<AtomId> used = symbols({this, n.args[0]});
+      if (std::find(used.begin(), used.end(), *n.sym.as_atom()) == used.end() &&
+          !(body.fn == Fn::constant && (body.value == 1 || !std::isfinite(body.value)))) {
+        const int summed = n.args[0];
+        n.args = {constant(1).id};
+        out = sorted(Fn::mul, {summed, normal(make(n)).id});
+        break;
+      }
     }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::mul) {
       // What does not depend on the index comes out of a sum.

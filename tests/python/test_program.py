@@ -786,6 +786,43 @@ class Operations(unittest.TestCase):
         numpy.testing.assert_array_equal(values, wanted)
 
 
+    def test_functions_of_sums_over_a_part(self):
+        """Of f(sum of g(x, w) over a segment), written in two ways: what does not depend on the index, and squares of products."""
+        def segments(said, done, of_sum, of_sum_done, tile=64):
+            k = Program("segments", "gfx942", 64)
+            S, N, D = k.size("segments", most=1 << 14), k.size("n", most=1 << 16), k.size("d", most=1 << 10)
+            Y, X, W = k.output("y", "f32", [S, D]), k.input("x", "f32", [N, D]), k.input("w", "f32", [1, D])
+            A = k.input("a", "i32", [S + 1])
+            k.computes(Y, lambda s, d: of_sum(k.sum(N, k.value(A, s), k.value(A, s + 1), lambda i: said(X[i, d], W[0, d]))))
+            s, part = k.workgroups(0, S, 1), k.workgroups(1, D, tile)
+            begin, end = k.uniform(A, s), codegen.min(N, k.uniform(A, s + 1))
+            tv = rows_tv(1, tile, 1, 64)
+            row, to = codegen.without_axis(tv, 0), k.tile(Y, [1, tile], [s, part])
+            w = k.load(k.tile(W, [1, tile], [0, part]), row, 1)
+
+            def put(total):
+                k.store(k.map([total], of_sum_done), to, 1)
+
+            def some():
+                acc = k.zeros("f32", row, [1, tile])
+
+                @k.loop(begin, end, 1, distance=0, ring=1)
+                def trip(i):
+                    k.update(acc, [k.map([k.load(k.tile(X, [1, tile], [i, part]), tv, 1), w], done)], lambda a, x: a + x)
+                put(acc)
+            k.if_less(begin, end, some, lambda: put(k.zeros("f32", row, [1, tile])))
+            return k
+        right = [(lambda x, w: (x + w) * 0.5 * w, lambda x, w: x * w * 0.5 + w * w * 0.5, lambda t: t * 0.5),
+                 (lambda x, w: x - w - 0.25, lambda x, w: x - (w + 0.25), lambda t: t + t),
+                 (lambda x, w: x * x + w * 2, lambda x, w: x * x + w + w, lambda t: t * t)]
+        for said, done, of_sum in right:
+            segments(said, done, of_sum, of_sum).prove()
+            for wrong in (segments(said, lambda x, w: done(x, w) + w, of_sum, of_sum),
+                          segments(said, done, of_sum, lambda t: of_sum(t) * 0.5)):
+                with self.assertRaisesRegex(inlay.ProgramError, "y is what the specification says"):
+                    wrong.prove()
+
+
 class Values(unittest.TestCase):
     def test_formulas(self):
         k = Program("k", "gfx942", 64)

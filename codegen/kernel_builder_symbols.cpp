@@ -25,6 +25,9 @@ bool known_within(Sym a, std::int64_t low, std::int64_t high) {
   const Interval r = interval(a);
   return r.lower && r.upper && r.lower->value() >= low && r.upper->value() <= high;
 }
+bool all_within(std::initializer_list<Sym> values, std::int64_t low, std::int64_t high) {
+  return std::all_of(values.begin(), values.end(), [&](Sym a) { return known_within(a, low, high); });
+}
 bool known_nonnegative(Sym a) {
   const Interval r = interval(a);
   return r.lower && r.lower->value() >= 0;
@@ -73,11 +76,8 @@ void fit_both(Sym& a, Sym& b) {
 // How these values lie in 32 bits, so that they can be compared, divided and shifted right. Sums, products, shifts left and
 // bits need no such thing: their low 32 bits are those of their operands'.
 Sign sign_in_32_bits(std::initializer_list<Sym> values) {
-  const auto all = [&](std::int64_t low, std::int64_t high) {
-    return std::all_of(values.begin(), values.end(), [&](Sym a) { return known_within(a, low, high); });
-  };
-  if (all(0, u32_max)) return Sign::no;
-  if (all(i32_min, INT32_MAX)) return Sign::yes;
+  if (all_within(values, 0, u32_max)) return Sign::no;
+  if (all_within(values, i32_min, INT32_MAX)) return Sign::yes;
   const auto text = [](const std::optional<Int>& bound, const char* none) {
     return bound ? std::to_string(bound->value()) : none;
   };
@@ -205,6 +205,14 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
   }
   case AtomKind::min:
   case AtomKind::max: { // compare and select, which LLVM folds and recognises
+    // min(n - i, m + 1 - i) is min(n, m + 1) - i: the ends may be compared where their distances need more than 32 bits.
+    if (!all_within({atom.operands[0], atom.operands[1]}, 0, u32_max) &&
+        !all_within({atom.operands[0], atom.operands[1]}, i32_min, INT32_MAX)) {
+      const auto [x, less] = parts_of(atom.operands[0]);
+      const auto [y, as_much] = parts_of(atom.operands[1]);
+      if (less == as_much && !(less == Sym(0)))
+        return lower((atom.kind == AtomKind::min ? min(x, y) : max(x, y)) - less);
+    }
     llvm::Value *a = operand(0), *b = operand(1);
     llvm::Value* less = is_signed() ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
     return i32(atom.kind == AtomKind::min ? ir.CreateSelect(less, a, b) : ir.CreateSelect(less, b, a));

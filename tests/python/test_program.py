@@ -822,6 +822,38 @@ class Operations(unittest.TestCase):
                 with self.assertRaisesRegex(inlay.ProgramError, "y is what the specification says"):
                     wrong.prove()
 
+    def test_segments_that_formulas_bound(self):
+        """Sums over begin(a) <= i < end(b), with a and b from memory at the ends of i32: below 0 they count as 0."""
+        def segments(begin_of, end_of, tile=64):
+            k = Program("segments", "gfx942", 64)
+            S, N, D = k.size("segments", most=1 << 14), k.size("n", most=1 << 16), k.size("d", most=1 << 10)
+            Y, X = k.output("y", "f32", [S, D]), k.input("x", "f32", [N, D])
+            A, B = k.input("a", "i32", [S]), k.input("b", "i32", [S])
+            k.computes(Y, lambda s, d: k.sum(N, begin_of(k.value(A, s)), end_of(k.value(B, s)), lambda i: X[i, d]))
+            s, part = k.workgroups(0, S, 1), k.workgroups(1, D, tile)
+            begin, end = begin_of(k.uniform(A, s)), codegen.min(N, end_of(k.uniform(B, s)))
+            tv = rows_tv(1, tile, 1, 64)
+            row, to = codegen.without_axis(tv, 0), k.tile(Y, [1, tile], [s, part])
+
+            def some():
+                acc = k.zeros("f32", row, [1, tile])
+
+                @k.loop(begin, end, 1, distance=0, ring=1)
+                def trip(i):
+                    k.update(acc, [k.load(k.tile(X, [1, tile], [i, part]), tv, 1)], lambda a, x: a + x)
+                k.store(acc, to, 1)
+            k.if_less(begin, end, some, lambda: k.store(k.zeros("f32", row, [1, tile]), to, 1))
+            return k.build()
+        least, most = -2**31, 2**31 - 1
+        numbers = [least, least + 1, -1, 0, 1, 5, 6, 7, 8, most - 1, most]
+        a, b = (numpy.array(x, numpy.int32).ravel() for x in numpy.meshgrid(numbers, numbers))
+        x = numpy.arange(7 * 65, dtype=numpy.float32).reshape(7, 65)
+        for begin_of, end_of in ((lambda a: a, lambda b: b), (lambda a: a, lambda b: b + 1), (lambda a: 0, lambda b: b + 1)):
+            built, y = segments(begin_of, end_of), numpy.full((a.size, 65), numpy.nan, numpy.float32)
+            built.run(y, x, a, b, segments=a.size, n=7, d=65, check="all")
+            ends = [(begin_of(max(0, int(i))), max(0, end_of(max(0, int(j))))) for i, j in zip(a, b)]
+            numpy.testing.assert_array_equal(y, numpy.stack([x[i:max(i, j)].sum(0) for i, j in ends]))
+
 
 class Values(unittest.TestCase):
     def test_formulas(self):

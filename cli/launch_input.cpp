@@ -161,16 +161,22 @@ std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
   return out;
 }
 
+/// What a manifest says of an array at these sizes.
+ArgumentSpec described(const launch::Argument& a, std::string name, const launch::Sizes& sizes) {
+  ArgumentSpec spec;
+  spec.name = std::move(name);
+  spec.type = a.type;
+  for (const launch::Formula& extent : a.shape) spec.shape.push_back(extent(sizes));
+  return spec;
+}
+
 std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, const launch::Sizes& sizes,
                                                      const std::filesystem::path& folder) {
   std::vector<std::optional<ArgumentSpec>> out;
   std::map<std::string, std::size_t> files;
   for (std::size_t i = 0; i < m.arguments.size(); ++i) {
     const launch::Argument& a = m.arguments[i];
-    ArgumentSpec spec;
-    spec.name = a.name;
-    spec.type = a.type;
-    for (const launch::Formula& extent : a.shape) spec.shape.push_back(extent(sizes));
+    ArgumentSpec spec = described(a, a.name, sizes);
     if (a.device) {
       spec.peers = a.of_all();
       spec.peer = *a.device;
@@ -231,10 +237,7 @@ std::vector<ArgumentSpec> buffers_of(const launch::Manifest& m, const launch::Si
   std::vector<ArgumentSpec> out;
   for (const launch::Argument& a : m.arguments) {
     if (a.device != 0U) continue; // of all, that of device 0
-    ArgumentSpec spec;
-    spec.name = a.of_all();
-    spec.type = a.type;
-    for (const launch::Formula& extent : a.shape) spec.shape.push_back(extent(sizes));
+    ArgumentSpec spec = described(a, a.of_all(), sizes);
     spec.filled = true;
     spec.zero_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, a.bytes(sizes)));
     out.push_back(std::move(spec));

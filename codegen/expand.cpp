@@ -740,30 +740,25 @@ private:
     });
   }
 
-  // lane -> its row, along axis 2 of a fold's exchange: each bit of a lane's number that moves along another axis than the fold's is one of
-  // the row's number. One mode where all lanes of a wave have one row.
+  // lane -> its row, along axis 2 of a fold's exchange. One mode where all lanes of a wave have one row.
   std::vector<TvMode> rows_of_lanes(const Fragment& from, std::size_t axis) const {
-    const int n = from.values(), wave = p_.target().wave_size;
-    std::vector<std::vector<int>> others;
-    for (std::size_t other = 0; other < from.extents.size(); ++other)
-      if (other != axis) others.push_back(coordinates(from.tv, other));
-    const auto apart = [&](const std::vector<int>& c, int a, int b) {
-      return c[static_cast<std::size_t>(a * n)] != c[static_cast<std::size_t>(b * n)];
-    };
-    const auto differ = [&](int a, int b) {
-      return std::any_of(others.begin(), others.end(), [&](const auto& c) { return apart(c, a, b); });
-    };
-    const std::vector<int> along = coordinates(from.tv, axis);
+    const int wave = p_.target().wave_size, bits = row_bits(from.tv, from.extents.size(), axis, wave);
+    const std::vector<int> along = thread_coordinates(from.tv.mode(0), axis);
     std::vector<TvMode> lanes;
-    int bits = 0, rows = 1;
+    int rows = 1;
     bool both = false;
     for (int bit = 1; bit < wave; bit *= 2) {
-      const bool row = differ(bit, 0);
-      both = both || (row && apart(along, bit, 0));
+      const bool row = (bits & bit) != 0;
+      both = both || (row && along[static_cast<std::size_t>(bit)] != along[0]);
       lanes.push_back(row ? TvMode{2, rows, 2} : TvMode{2, 0, -1});
-      if (row) bits |= bit, rows *= 2;
+      if (row) rows *= 2;
     }
-    for (int lane = 0; lane < wave; ++lane) both = both || differ(lane, lane & bits);
+    for (std::size_t other = 0; other < from.extents.size(); ++other) {
+      if (other == axis) continue;
+      const std::vector<int> c = thread_coordinates(from.tv.mode(0), other);
+      for (int lane = 0; lane < wave; ++lane)
+        both = both || c[static_cast<std::size_t>(lane)] != c[static_cast<std::size_t>(lane & bits)];
+    }
     if (both)
       throw CodegenError("fold: a step from lane to lane goes along the axis and to another row at once",
                          "tv     " + to_string(from.tv), "lanes that step along one axis each");

@@ -1,4 +1,5 @@
 // Memory: buffers, pointers of 64 bits, LDS; and matrix products.
+#include "atoms/tables.h"
 #include "kernel_builder_impl.h"
 
 namespace inlay::codegen {
@@ -45,7 +46,7 @@ void KernelBuilder::buffer_add(Value value, Value buffer, Value byte_offset, Buf
   const bool floating = pair || value.type == Type::f32();
   if (!floating && value.type != Type::i32())
     throw CodegenError("buffer_add: one f32 or i32 a lane, or a pair of f16 or bf16");
-  if (value.type.element == Element::bf16 && !s.target.buffer_adds_bf16) {
+  if (addressing_of_sums(s.target, value.type.element) == Addressing::pointer) {
     Value at = s.make(s.with_immediate(byte_offset, extra.immediate), Type::i32());
     if (extra.scalar.id >= 0) at = add(at, extra.scalar);
     const Value words = descriptor_words(buffer);

@@ -2,6 +2,7 @@
 #include "about.h"
 #include "program_checks.h"
 
+#include "atoms/tables.h"
 #include "thread_value.h"
 
 #include <algorithm>
@@ -319,10 +320,7 @@ void Program::add(const Fragment& from, const View& to, Where where) {
                            ", which no atomic adds",
                        "line   " + std::to_string(where.line()), "f32, i32, f16 or bf16");
   if (element != from.element) check_elements("add", *target_, {from.element}, element, where);
-  (void)Atom::atomic(*target_,
-                     element == Element::bf16 && !target_->buffer_adds_bf16 ? Addressing::pointer
-                                                                            : Addressing::descriptor,
-                     Combine::add, element, pairs);
+  (void)Atom::atomic(*target_, addressing_of_sums(*target_, element), Combine::add, element, pairs);
   CopyOp c;
   c.vector = pairs ? 2 : 1;
   check_vector(from.tv, c.vector, "add");

@@ -9,6 +9,7 @@
 #include <inlay/machine/lds.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -454,16 +455,8 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
                        "rows inside of one wave each");
   if (crosses) {
     // And where a wave's lanes have several rows, one for each of them.
-    int rows = 1;
-    for (int bit = 1; bit < target_->wave_size; bit *= 2) {
-      bool moves = false;
-      for (std::size_t other = 0; other < from.extents.size(); ++other) {
-        if (other == static_cast<std::size_t>(axis)) continue;
-        const std::vector<int> c = coordinates(from.tv, other);
-        moves = moves || c[static_cast<std::size_t>(bit * values)] != c[0];
-      }
-      if (moves) rows *= 2;
-    }
+    const int rows = 1 << std::popcount(static_cast<unsigned>(row_bits(
+                         from.tv, from.extents.size(), static_cast<std::size_t>(axis), target_->wave_size)));
     const std::vector<int> shape =
         rows == 1 ? std::vector{f.values(), waves} : std::vector{f.values(), waves, rows};
     const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, shape);

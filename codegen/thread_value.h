@@ -51,4 +51,7 @@ inline bool moves_along(const Mode& m, std::size_t axis) {
   return m.stride.is_basis() && m.stride.axis[0] == axis;
 }
 
+/// The bits of a lane's number that name its row where tiles of `rank` axes are folded along `axis`: those that move along another one.
+int row_bits(const Layout& tv, std::size_t rank, std::size_t axis, int wave);
+
 } // namespace inlay::codegen

@@ -306,6 +306,17 @@ std::vector<int> thread_coordinates(const Layout& threads, std::size_t axis) {
   return along(threads.view(), axis);
 }
 
+int row_bits(const Layout& tv, std::size_t rank, std::size_t axis, int wave) {
+  int bits = 0;
+  for (std::size_t other = 0; other < rank; ++other) {
+    if (other == axis) continue;
+    const std::vector<int> c = thread_coordinates(tv.mode(0), other);
+    for (int bit = 1; bit < wave; bit *= 2)
+      if (c[static_cast<std::size_t>(bit)] != c[0]) bits |= bit;
+  }
+  return bits;
+}
+
 Layout without_axis(const Layout& tv, std::size_t axis, bool values_too) {
   TupleBuilder<Mode> b;
   const std::size_t at = b.open();

@@ -4,6 +4,7 @@
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/sym.h>
 #include <inlay/codegen/tile_order.h>
+#include <inlay/launch/limits.h>
 
 #include <algorithm>
 #include <cstring>
@@ -22,13 +23,8 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   const bool nothing = nothing_to_write(values);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Size& s = sizes[i];
-    if ((values[i] < s.least && !(nothing && values[i] == 0)) || values[i] > s.most)
-      refuse(fmt::format("{} = {}", s.name, values[i]), fmt::format("{} to {}", s.least, s.most));
-    if (values[i] % s.multiple != 0)
-      refuse(fmt::format("{} = {} is not a multiple of {}", s.name, values[i], s.multiple),
-             (values[i] < s.multiple ? "" : fmt::format("{} or ", values[i] / s.multiple * s.multiple)) +
-                 fmt::format("{}; a sum may be padded with zeros, a maximum or a mean may not",
-                             (values[i] + s.multiple - 1) / s.multiple * s.multiple));
+    if (const auto no = launch::refused_size(s.name, values[i], s.least, s.most, s.multiple, nothing))
+      refuse(no->what, no->hint);
   }
   LaunchPlan plan;
   const auto tiles = [&](const Axis& g) {
@@ -47,10 +43,7 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   }
   for (const Axis& g : workers > 0 || nothing ? std::vector<Axis>() : grid) {
     const std::int64_t items = g.axis == 0 ? threads : 1, count = tiles(g);
-    // A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA runtime specification) has 32 bits.
-    // HIP takes 2^31 - 1 workgroups along x and 65535 along y and z (hipDeviceProp_t::maxGridSize).
-    const std::int64_t most =
-        g.axis == 0 ? std::min<std::int64_t>(INT32_MAX, UINT32_MAX / items) : std::int64_t{65535};
+    const std::int64_t most = launch::most_workgroups(static_cast<std::size_t>(g.axis), items);
     if (count > most)
       refuse(fmt::format("{} workgroups of {} work-items along axis {}", count, items, "xyz"[g.axis]),
              fmt::format("at most {}{}; larger tiles or a launch for each part", most,

@@ -1,5 +1,6 @@
 #include "apart.h"
 
+#include <inlay/launch/limits.h>
 #include <inlay/launch/manifest.h>
 
 #include <algorithm>
@@ -330,18 +331,9 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
                        std::any_of(arguments.begin(), arguments.end(), is_output) &&
                        std::all_of(arguments.begin(), arguments.end(),
                                    [&](const Argument& a) { return !is_output(a) || a.bytes(p.sizes) <= 0; });
-  for (const Size& s : sizes) {
-    const std::int64_t v = p.sizes.at(s.name);
-    if ((v < s.least && !(nothing && v == 0)) || v > s.most)
-      throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v),
-                        std::to_string(s.least) + " to " + std::to_string(s.most));
-    if (v % s.multiple != 0)
-      throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v) + " is not a multiple of " +
-                            std::to_string(s.multiple),
-                        (v < s.multiple ? "" : std::to_string(v / s.multiple * s.multiple) + " or ") +
-                            std::to_string((v / s.multiple + 1) * s.multiple) +
-                            "; a sum may be padded with zeros, a maximum or a mean may not");
-  }
+  for (const Size& s : sizes)
+    if (const auto no = refused_size(s.name, p.sizes.at(s.name), s.least, s.most, s.multiple, nothing))
+      throw LaunchError(kernel + ": " + no->what, no->hint);
   if (nothing) {
     p.grid = {0, 0, 0};
     return p;
@@ -356,10 +348,7 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
       throw LaunchError(kernel + ": more than " + std::to_string(l.most) + " " + l.what,
                         "larger tiles or a launch for each part");
   for (std::size_t i = 0; i < 3; ++i) {
-    // A dispatch counts work-items in 32 bits: hsa_kernel_dispatch_packet_t (HSA runtime specification). HIP takes 2^31 - 1
-    // workgroups along x, 65535 along y and z (hipDeviceProp_t::maxGridSize).
-    const std::int64_t most =
-        i == 0 ? std::min<std::int64_t>(INT32_MAX, UINT32_MAX / block[0]) : std::int64_t{65535};
+    const std::int64_t most = most_workgroups(i, block[0]);
     const std::int64_t count = grid[i](p.sizes);
     if (count < 1 || count > most)
       throw LaunchError(kernel + ": " + std::to_string(count) + " workgroups of " + std::to_string(block[i]) +

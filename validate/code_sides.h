@@ -37,18 +37,21 @@ struct Shape {
 /// What is assumed of conditions of branches in front of a loop.
 using Assumed = std::vector<codegen::Guard>;
 
+/// What `guards` say of a condition; nullptr: nothing.
+inline const codegen::Guard* guard_of(const std::vector<codegen::Guard>& guards,
+                                      const codegen::Condition& c) {
+  const auto at =
+      std::find_if(guards.begin(), guards.end(), [&](const codegen::Guard& g) { return g.condition == c; });
+  return at == guards.end() ? nullptr : &*at;
+}
+
 /// Whether the region `r` runs wherever `other` does; throws where that depends on something that is not assumed.
 inline bool runs_with(const CodeRegion& r, const CodeRegion& other, const Assumed& assumed) {
   for (const codegen::Guard& g : r.guards) {
-    const auto is = [&](const codegen::Guard& o) { return o.condition == g.condition; };
-    auto same = std::find_if(other.guards.begin(), other.guards.end(), is);
-    if (same == other.guards.end()) {
-      const auto at = std::find_if(assumed.begin(), assumed.end(), is);
-      if (at == assumed.end()) throw NotFollowed{"a branch in front of the code's loop"};
-      if (at->holds != g.holds) return false;
-    } else if (same->holds != g.holds) {
-      return false;
-    }
+    const codegen::Guard* known = guard_of(other.guards, g.condition);
+    if (known == nullptr) known = guard_of(assumed, g.condition);
+    if (known == nullptr) throw NotFollowed{"a branch in front of the code's loop"};
+    if (known->holds != g.holds) return false;
   }
   return true;
 }
@@ -60,9 +63,7 @@ inline std::vector<codegen::Condition> open_conditions(const Code& code) {
     if (shape.loop != nullptr)
       for (const CodeRegion* r : shape.before)
         for (const codegen::Guard& g : r->guards) {
-          const auto& of_loop = shape.loop->guards;
-          if (std::none_of(of_loop.begin(), of_loop.end(),
-                           [&](const codegen::Guard& o) { return o.condition == g.condition; }) &&
+          if (guard_of(shape.loop->guards, g.condition) == nullptr &&
               std::find(out.begin(), out.end(), g.condition) == out.end())
             out.push_back(g.condition);
         }

@@ -227,6 +227,11 @@ void find_guesses(PreparedProgram& program, std::size_t count) {
   }
 }
 
+bool changes_memory(const Operation& op) {
+  return (op.cls == Class::lds || op.cls == Class::memory) && op.memory.kind != MemoryFields::Kind::load &&
+         op.memory.kind != MemoryFields::Kind::none;
+}
+
 /// The first read of a loop that waits for a flag, where LLVM has taken it out of the loop (LoopRotate): it reads what `in_loop`, of the
 /// loop [first, last], reads, and a branch that depends on it goes past the loop. Nothing but reads stands between.
 void find_peeled(PreparedProgram& program, const Operation& in_loop, u32 first, u32 last) {
@@ -243,10 +248,7 @@ void find_peeled(PreparedProgram& program, const Operation& in_loop, u32 first, 
       op.polls = leaves && !overlaps(op.writes, address) && decides_loop(program, op, i, first - 1);
       return;
     }
-    const bool reads_only = (g.kind == MemoryFields::Kind::load || g.kind == MemoryFields::Kind::none);
-    if (overlaps(op.writes, address) || op.instruction->mnemonic == "s_barrier" ||
-        ((op.cls == Class::lds || op.cls == Class::memory) && !reads_only))
-      return;
+    if (overlaps(op.writes, address) || op.instruction->mnemonic == "s_barrier" || changes_memory(op)) return;
   }
 }
 
@@ -261,11 +263,8 @@ void find_polls(PreparedProgram& program, std::size_t count) {
     bool effects = false;
     for (u32 i = first; i <= last; ++i) {
       const Operation& op = program.operations[i];
-      const bool reads_only = op.memory.kind == MemoryFields::Kind::load ||
-                              op.memory.kind == MemoryFields::Kind::none ||
-                              (op.cls == Class::lds && op.memory.returns);
-      effects = effects || op.instruction->mnemonic == "s_barrier" ||
-                ((op.cls == Class::lds || op.cls == Class::memory) && !reads_only);
+      const bool takes = op.cls == Class::lds && op.memory.returns;
+      effects = effects || op.instruction->mnemonic == "s_barrier" || (changes_memory(op) && !takes);
     }
     for (u32 i = first; i <= last; ++i) {
       Operation& op = program.operations[i];

@@ -2,7 +2,7 @@
 # The arrows of the design, checked by the includes: a folder names only what stands to the right of it.
 #   machine runtime algebra -> (nothing)     solver codegen -> algebra     validate -> codegen solver runtime algebra
 #   launch -> (nothing)     hip -> runtime launch
-#   kernels -> validate codegen solver runtime algebra     proofs -> solver algebra     cli tests examples python -> everything
+#   kernels -> validate codegen solver runtime launch algebra     proofs -> solver algebra     cli tests examples python -> everything
 #   Whoever sees anything sees machine/ as well: it is data, and sees nothing itself.
 set -u
 root=$1
@@ -11,7 +11,7 @@ declare -A may=(
   [machine]="machine" [algebra]="algebra" [solver]="solver algebra machine" [codegen]="codegen algebra machine"
   [runtime]="runtime machine" [validate]="validate codegen solver algebra runtime machine"
   [launch]="launch" [hip]="hip runtime launch machine"
-  [kernels]="kernels validate codegen solver algebra runtime machine" [proofs]="proofs solver algebra")
+  [kernels]="kernels validate codegen solver algebra runtime launch machine" [proofs]="proofs solver algebra")
 for folder in "${!may[@]}"; do
   [ -d "$root/$folder" ] || continue
   while IFS=: read -r file line text; do

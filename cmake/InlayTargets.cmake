@@ -65,8 +65,9 @@ function(inlay_library name)
   install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
 
-# inlay_together(inlay_solver arithmetic a.cpp b.cpp): these files of a target are compiled as one. They may not give two things one name.
+# inlay_together(inlay_solver arithmetic a.cpp b.cpp): more files of a target, which are compiled as one. They may not give two things one name.
 function(inlay_together target group)
+  target_sources(${target} PRIVATE ${ARGN})
   if(INLAY_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})

@@ -12,20 +12,11 @@ string(APPEND embedded "  return {};\n}\n} // namespace inlay::runtime::timing\n
 file(CONFIGURE OUTPUT timing_data.cpp CONTENT "${embedded}" @ONLY)
 target_sources(inlay_runtime PRIVATE
   ${CMAKE_CURRENT_BINARY_DIR}/timing_data.cpp
-  timing/against_trace.cpp
   timing/calibrate.cpp
   timing/chip.cpp
-  timing/compare.cpp
   timing/compute_unit.cpp
-  timing/parameters.cpp
-  timing/raw_trace.cpp
   timing/report.cpp
   timing/thread_trace.cpp
-  timing/timeline.cpp
-  timing/trace.cpp
-  timing/trace_calibration.cpp
   timing/unit_memory.cpp
-  timing/unit_op.cpp
-  timing/unit_spent.cpp
 )
 target_link_libraries(inlay_runtime PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

@@ -29,6 +29,9 @@
 
 namespace inlay::kernels {
 
+/// Where the n-th value is in a vector.
+[[nodiscard]] inline std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
+
 /// What an output should be, and how far from it each element may be.
 struct Judged {
   std::string output;

@@ -8,9 +8,7 @@ namespace inlay::kernels {
 namespace {
 
 using Doubles = std::vector<double>;
-using Read = Reads<AttentionBackward>;
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-
+using ReadsBackward = Reads<AttentionBackward>;
 /// Where the rows of a query and of a key are among a program's values; `of_keys`: queries of a group are one axis.
 struct Rows {
   AttentionBackward s;
@@ -53,7 +51,7 @@ void each_row(const AttentionBackward& s, Body body) {
 }
 
 // Scores of a few units; logarithms and deltas are those of the softmax, so that probabilities are.
-void data(const AttentionBackward& s, bool of_keys, Workload& w, std::uint64_t seed) {
+void backward_data(const AttentionBackward& s, bool of_keys, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("k", seed + 1, 3);
   const Rows rows{s, of_keys};
@@ -75,7 +73,7 @@ void data(const AttentionBackward& s, bool of_keys, Workload& w, std::uint64_t s
   w.set("lse2", lse), w.set("delta", delta);
 }
 
-std::vector<Judged> reference(const AttentionBackward& s, bool of_keys, const Workload& w) {
+std::vector<Judged> backward_reference(const AttentionBackward& s, bool of_keys, const Workload& w) {
   const Rows rows{s, of_keys};
   const int D = s.head_dim;
   const double scale = 1 / std::sqrt(D), u = codegen::unit_roundoff(s.type),
@@ -125,22 +123,25 @@ void whole_groups(const std::string& kernel, const AttentionBackward& s) {
 std::vector<Option<AttentionBackward>> options(bool of_rows) {
   std::vector<Option<AttentionBackward>> all = {
       arch_option<AttentionBackward>(),
-      {"dtype", Read::element(&AttentionBackward::type, "f16, bf16"), "bf16", "element type"},
-      {"head-dim", Read::number(&AttentionBackward::head_dim, 1, 1024), "128",
+      {"dtype", ReadsBackward::element(&AttentionBackward::type, "f16, bf16"), "bf16", "element type"},
+      {"head-dim", ReadsBackward::number(&AttentionBackward::head_dim, 1, 1024), "128",
        "elements of a head, 64 or 128"},
-      {"batch", Read::number(&AttentionBackward::batch, 1, 1 << 16), "1", "sequences"},
-      {"queries", Read::number(&AttentionBackward::queries, 1, 1 << 17), "200", "rows of Q"},
-      {"heads", Read::number(&AttentionBackward::heads, 1, 64), "2", "heads of Q, a multiple of the group"}};
-  all.push_back({"group", Read::number(&AttentionBackward::group, 1, 1024), "1",
+      {"batch", ReadsBackward::number(&AttentionBackward::batch, 1, 1 << 16), "1", "sequences"},
+      {"queries", ReadsBackward::number(&AttentionBackward::queries, 1, 1 << 17), "200", "rows of Q"},
+      {"heads", ReadsBackward::number(&AttentionBackward::heads, 1, 64), "2",
+       "heads of Q, a multiple of the group"}};
+  all.push_back({"group", ReadsBackward::number(&AttentionBackward::group, 1, 1024), "1",
                  "heads of Q that share one of K and V: 1, 2, 4, 8, 16 or 32"});
   if (!of_rows) return all;
-  all.push_back({"keys", Read::number(&AttentionBackward::keys, 1, 1 << 16), "300", "rows of K and V"});
-  all.push_back({"causal", Read::yes(&AttentionBackward::causal), "no", "row q sees columns 0 to q"});
-  all.push_back({"tile", Read::number(&AttentionBackward::tile, 1, 1024), "auto",
+  all.push_back(
+      {"keys", ReadsBackward::number(&AttentionBackward::keys, 1, 1 << 16), "300", "rows of K and V"});
+  all.push_back(
+      {"causal", ReadsBackward::yes(&AttentionBackward::causal), "no", "row q sees columns 0 to q"});
+  all.push_back({"tile", ReadsBackward::number(&AttentionBackward::tile, 1, 1024), "auto",
                  "rows of the result that a workgroup has, 16 or 32 for each of its waves", "64"});
-  all.push_back({"step", Read::number(&AttentionBackward::step, 1, 1024), "auto",
+  all.push_back({"step", ReadsBackward::number(&AttentionBackward::step, 1, 1024), "auto",
                  "rows that it goes through at a time, 32 or 64", "32"});
-  all.push_back({"waves", Read::number(&AttentionBackward::waves, 1, 16), "auto",
+  all.push_back({"waves", ReadsBackward::number(&AttentionBackward::waves, 1, 16), "auto",
                  "waves of a workgroup: 1, 2 or 4", "4"});
   return all;
 }
@@ -159,9 +160,10 @@ std::unique_ptr<Kernel> gradient(const std::string& name, const std::string& of,
                            : std::vector{s.batch, s.queries, s.keys, s.heads};
           },
       .size_names = {"batch", rows, "keys", of_keys ? "kv_heads" : "heads"},
-      .data = [=](const AttentionBackward& s, Workload& w, std::uint64_t seed) { data(s, of_keys, w, seed); },
+      .data = [=](const AttentionBackward& s, Workload& w,
+                  std::uint64_t seed) { backward_data(s, of_keys, w, seed); },
       .reference = [=](const AttentionBackward& s, const Workload& w,
-                       const Results&) { return reference(s, of_keys, w); },
+                       const Results&) { return backward_reference(s, of_keys, w); },
       .text =
           [=](const AttentionBackward& s) {
             return fmt::format(

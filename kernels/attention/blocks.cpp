@@ -123,7 +123,7 @@ Program attention_blocks_program(const Blocks& s) {
 // [attention_blocks end]
 
 // A sequence without queries, one without keys, one of fewer keys than queries, one that has all.
-void data(const Blocks& s, Workload& w, std::uint64_t seed) {
+void blocks_data(const Blocks& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   std::mt19937_64 random(seed);
   std::vector<double> q = {0}, k = {0}, table;
@@ -145,7 +145,7 @@ void data(const Blocks& s, Workload& w, std::uint64_t seed) {
   if (s.paged) w.set("block_table", table);
 }
 
-std::vector<Judged> reference(const Blocks& s, const Workload& w, const Results&) {
+std::vector<Judged> blocks_reference(const Blocks& s, const Workload& w, const Results&) {
   Judged row{"row", {}, {}, "0"}, position{"position", {}, {}, "0"}, ends{"ends", {}, {}, "0"},
       table{"table", {}, {}, "0"};
   const std::vector<double>&q = w.values("cu_seqlens_q"), &k = w.values("cu_seqlens_k");
@@ -201,8 +201,8 @@ std::unique_ptr<Kernel> attention_blocks_kernel() {
             return std::vector{s.sequences, s.blocks, s.pages};
           },
       .size_names = {"sequences", "blocks", "pages"},
-      .data = data,
-      .reference = reference,
+      .data = blocks_data,
+      .reference = blocks_reference,
       .text =
           [](const Blocks& s) {
             return fmt::format("tables of {} blocks of {} slots for each of {} sequences, {} pages each",

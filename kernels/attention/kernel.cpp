@@ -13,8 +13,8 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : AttentionSpec, AttentionSizes {};
-using Read = Reads<Asked>;
+struct FlashAsked : AttentionSpec, AttentionSizes {};
+using ReadsFlash = Reads<FlashAsked>;
 
 // Of the program: with a window keys are as many as queries.
 std::vector<std::int64_t> sizes_of(const AttentionSpec& spec, const AttentionSizes& sizes) {
@@ -76,7 +76,7 @@ Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes&
 
 /// Clocks of a launch by what a unit's trip keeps busy: matrix pipes and the exponentials between the two products, reads of K and V out of
 /// LDS by every wave, and their way from memory, where the tiles of one head on an XCD share them. The longest of these hides most of the others.
-double clocks_of(const Asked& asked) {
+double clocks_of(const FlashAsked& asked) {
   const codegen::Target& target = codegen::Target::named(asked.arch);
   const auto p = runtime::timing::Parameters::of(runtime::isa::parse_arch(asked.arch));
   const double q = asked.tile_q, k = asked.tile_k, d = asked.head_dim, waves = asked.waves;
@@ -105,33 +105,39 @@ double clocks_of(const Asked& asked) {
 }
 
 std::unique_ptr<Kernel> flash_attention_kernel() {
-  return kernel_of<Asked>(
+  return kernel_of<FlashAsked>(
       {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal, of a sliding window or "
        "not, grouped heads",
        {"flash_attention",
-        {arch_option<Asked>(),
-         {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
-         {"head-dim", Read::one_of(&Asked::head_dim, {{"64", 64}, {"128", 128}}), "128",
+        {arch_option<FlashAsked>(),
+         {"dtype", ReadsFlash::element(&FlashAsked::type, "f16, bf16"), "bf16", "element type"},
+         {"head-dim", ReadsFlash::one_of(&FlashAsked::head_dim, {{"64", 64}, {"128", 128}}), "128",
           "elements of a head"},
-         {"causal", Read::yes(&Asked::causal), "no", "row q sees columns 0 to q"},
-         {"window", Read::number(&Asked::window, 0, 1 << 16), "0",
+         {"causal", ReadsFlash::yes(&FlashAsked::causal), "no", "row q sees columns 0 to q"},
+         {"window", ReadsFlash::number(&FlashAsked::window, 0, 1 << 16), "0",
           "N: row q sees columns q - N + 1 to q, and tiles that lie outside are not read; 0 for none"},
-         {"group", Read::number(&Asked::group, 1, 1024), "1", "heads of Q that share one of K and V"},
-         {"batch", Read::number(&Asked::batch, 1, 1 << 16), "1", "sequences"},
-         {"queries", Read::number(&Asked::queries, 1, 1 << 17), "200",
+         {"group", ReadsFlash::number(&FlashAsked::group, 1, 1024), "1",
+          "heads of Q that share one of K and V"},
+         {"batch", ReadsFlash::number(&FlashAsked::batch, 1, 1 << 16), "1", "sequences"},
+         {"queries", ReadsFlash::number(&FlashAsked::queries, 1, 1 << 17), "200",
           "rows of Q; with a window at most 65536"},
-         {"keys", Read::number(&Asked::keys, 1, 1 << 16), "300", "rows of K and V"},
-         {"heads", Read::number(&Asked::heads, 1, 64), "2", "heads of Q, a multiple of the group"},
-         {"tile-q", Read::number(&Asked::tile_q, 1, 1024), "auto",
+         {"keys", ReadsFlash::number(&FlashAsked::keys, 1, 1 << 16), "300", "rows of K and V"},
+         {"heads", ReadsFlash::number(&FlashAsked::heads, 1, 64), "2", "heads of Q, a multiple of the group"},
+         {"tile-q", ReadsFlash::number(&FlashAsked::tile_q, 1, 1024), "auto",
           "rows of Q that a workgroup works on, 16 or 32 for each of its waves", "128"},
-         {"tile-k", Read::number(&Asked::tile_k, 1, 1024), "auto", "rows of K and V at a time, 32 or 64",
-          "64"},
-         {"waves", Read::number(&Asked::waves, 1, 16), "auto", "waves of a workgroup: 1, 2, 4 or 8", "4"}}},
-       [](const Asked& asked, const BuildOptions& how) { return build(flash_attention_program(asked), how); },
-       [](const Asked& asked, std::uint64_t seed) { return flash_attention_problem(asked, asked, seed); },
+         {"tile-k", ReadsFlash::number(&FlashAsked::tile_k, 1, 1024), "auto",
+          "rows of K and V at a time, 32 or 64", "64"},
+         {"waves", ReadsFlash::number(&FlashAsked::waves, 1, 16), "auto",
+          "waves of a workgroup: 1, 2, 4 or 8", "4"}}},
+       [](const FlashAsked& asked, const BuildOptions& how) {
+         return build(flash_attention_program(asked), how);
+       },
+       [](const FlashAsked& asked, std::uint64_t seed) {
+         return flash_attention_problem(asked, asked, seed);
+       },
        {"batch", "queries", "keys", "heads"},
-       [](const Asked& asked) { return sizes_of(asked, asked); },
-       [](const Asked& asked, const Flags& fixed) {
+       [](const FlashAsked& asked) { return sizes_of(asked, asked); },
+       [](const FlashAsked& asked, const Flags& fixed) {
          std::vector<Flags> all;
          const auto values = [&](const char* name, std::vector<std::string> otherwise) {
            return fixed.contains(name) ? std::vector{fixed.at(name)} : std::move(otherwise);
@@ -147,7 +153,7 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
                    all.push_back({{"waves", waves}, {"tile-q", tile_q}, {"tile-k", tile_k}});
          return all;
        },
-       [](const Asked& asked) { return clocks_of(asked); }});
+       [](const FlashAsked& asked) { return clocks_of(asked); }});
 }
 
 } // namespace inlay::kernels

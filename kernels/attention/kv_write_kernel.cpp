@@ -8,7 +8,7 @@ namespace inlay::kernels {
 namespace {
 
 // Slots in any order, the first and the last among them; padding, and one that is past the cache.
-void data(const KvWrite& s, Workload& w, std::uint64_t seed) {
+void kv_write_data(const KvWrite& s, Workload& w, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> slots(static_cast<std::size_t>(s.slots)), positions, cos, sin;
   std::iota(slots.begin(), slots.end(), 0);
@@ -30,7 +30,7 @@ void data(const KvWrite& s, Workload& w, std::uint64_t seed) {
   if (s.scaled()) w.set("scales", {0.05, 0.005}); // some values are past the largest of 8 bits
 }
 
-std::vector<Judged> reference(const KvWrite& s, const Workload& w, const Results&) {
+std::vector<Judged> kv_write_reference(const KvWrite& s, const Workload& w, const Results&) {
   const std::int64_t half = s.head_dim / 2, row = s.heads * s.head_dim;
   std::vector<Judged> out;
   for (const bool keys : {true, false}) {
@@ -96,8 +96,8 @@ std::unique_ptr<Kernel> kv_write_kernel() {
                            : std::vector{s.tokens, s.heads, s.slots};
            },
        .size_names = {"tokens", "kv-heads", "slots", "rows"},
-       .data = data,
-       .reference = reference,
+       .data = kv_write_data,
+       .reference = kv_write_reference,
        .text =
            [](const KvWrite& s) {
              return fmt::format("{} tokens of {} heads of {}, {}, into {} slots of {}", s.tokens, s.heads,

@@ -19,7 +19,6 @@ using codegen::MmaTiling;
 using codegen::Nan;
 using codegen::without_axis;
 
-constexpr double minus_infinity = -INFINITY;
 constexpr int most_columns = 32; // positions of the cache at a time
 
 // Rows in the order in which keys are multiplied, 2 lines of 128 bytes each, and then those of the next columns. What the swizzle

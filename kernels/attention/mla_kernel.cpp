@@ -8,8 +8,6 @@
 namespace inlay::kernels {
 namespace {
 
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 // Lengths of none, all and more than all, of fewer tokens than there are queries, and beside pages and parts.
 std::int64_t length_of(const Latent& s, std::int64_t sequence, std::mt19937_64& random) {
   const std::int64_t edges[] = {s.keys, 0, s.keys + 9, 1, s.page + 1, s.split - 1, s.split + 1, s.queries};
@@ -19,7 +17,7 @@ std::int64_t length_of(const Latent& s, std::int64_t sequence, std::mt19937_64& 
 }
 
 // A table that names no page now and then, and nothing but NaN where nobody is to look.
-void data(const Latent& s, Workload& w, std::uint64_t seed) {
+void mla_data(const Latent& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("kv", seed + 1, 3);
   if (s.scaled()) w.random("scale", seed + 3, 1, true);
@@ -52,7 +50,7 @@ std::int64_t seen(const Latent& s, const Workload& w, std::int64_t q, std::int64
   return std::clamp<std::int64_t>(length - (s.queries - 1) + j, 0, s.keys);
 }
 
-std::vector<Judged> reference(const Latent& s, const Workload& w, const Results&) {
+std::vector<Judged> mla_reference(const Latent& s, const Workload& w, const Results&) {
   const std::vector<double>&q_of = w.values("q"), &rows = w.values("kv"), &table = w.values("table");
   const double scale = s.scaled() ? w.values("scale")[0] : 1;
   // Products of at most 3 * 3.
@@ -142,22 +140,22 @@ std::vector<Judged> reference_of_parts(const Latent& s, const Workload& w, const
   return {o};
 }
 
-using Read = Reads<Latent>;
+using ReadsMla = Reads<Latent>;
 
 // What both kernels have, around rows of their own.
 Options<Latent> options(const char* kernel, std::vector<Option<Latent>> own) {
   std::vector<Option<Latent>> rows = {
       arch_option<Latent>(),
-      {"dtype", Read::element(&Latent::type, "f16, bf16"), "bf16", "of the queries and the result"},
-      {"heads", Read::number(&Latent::heads, 1, 4096), "16", "heads of queries"},
-      {"queries", Read::number(&Latent::queries, 1, 4), "1",
+      {"dtype", ReadsMla::element(&Latent::type, "f16, bf16"), "bf16", "of the queries and the result"},
+      {"heads", ReadsMla::number(&Latent::heads, 1, 4096), "16", "heads of queries"},
+      {"queries", ReadsMla::number(&Latent::queries, 1, 4), "1",
        "of a sequence, its last tokens: each sees up to its own"},
-      {"sequences", Read::number(&Latent::sequences, 1, 1 << 16), "3", "sequences"},
-      {"keys", Read::number(&Latent::keys, 1, 1 << 22), "512",
+      {"sequences", ReadsMla::number(&Latent::sequences, 1, 1 << 16), "3", "sequences"},
+      {"keys", ReadsMla::number(&Latent::keys, 1, 1 << 22), "512",
        "the longest sequence that there is room for, a multiple of the split"},
-      {"split", Read::number(&Latent::split, 1, 1 << 20), "256",
+      {"split", ReadsMla::number(&Latent::split, 1, 1 << 20), "256",
        "positions of a part, the same for every sequence, so that a result does not depend on the batch"},
-      {"waves", Read::number(&Latent::waves, 0, 8), "0",
+      {"waves", ReadsMla::number(&Latent::waves, 0, 8), "0",
        "of a workgroup of mla_decode, 16 heads each, 2 or 4; 0: 2 up to 32 heads. Both kernels have the "
        "same"}};
   for (Option<Latent>& row : own) rows.push_back(std::move(row));
@@ -176,22 +174,23 @@ std::unique_ptr<Kernel> mla_decode_kernel() {
       .summary = "latent attention (MLA), 1 to 4 queries a sequence: parts of softmax(scale q KV^T) "
                  "KV[:,0:512], KV of 576 in "
                  "pages that all heads share",
-      .options = options(
-          "mla_decode",
-          {{"kv-dtype", Read::element(&Latent::cache, "f16, bf16, fp8"), "bf16",
-            "of the cache; fp8: with a scale"},
-           {"scale", Read::real(&Latent::scale), "0.07216878364870322", "of the scores"},
-           {"page", Read::number(&Latent::page, 1, 1024), "16", "positions of a page, 1 to 64"},
-           {"pages", Read::number(&Latent::pages, 1, 1 << 24), "64", "of the cache"},
-           {"distance", Read::number(&Latent::distance, 0, 3), "auto", "trips that loads run ahead", "1"}}),
+      .options =
+          options("mla_decode",
+                  {{"kv-dtype", ReadsMla::element(&Latent::cache, "f16, bf16, fp8"), "bf16",
+                    "of the cache; fp8: with a scale"},
+                   {"scale", ReadsMla::real(&Latent::scale), "0.07216878364870322", "of the scores"},
+                   {"page", ReadsMla::number(&Latent::page, 1, 1024), "16", "positions of a page, 1 to 64"},
+                   {"pages", ReadsMla::number(&Latent::pages, 1, 1 << 24), "64", "of the cache"},
+                   {"distance", ReadsMla::number(&Latent::distance, 0, 3), "auto",
+                    "trips that loads run ahead", "1"}}),
       .program = mla_decode_program,
       .sizes =
           [](const Latent& s) {
             return std::vector{s.sequences, s.keys, s.pages};
           },
       .size_names = {"sequences", "keys", "pages"},
-      .data = data,
-      .reference = reference,
+      .data = mla_data,
+      .reference = mla_reference,
       .text = [](const Latent& s) { return text(s, "parts"); },
       // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
       .candidates =

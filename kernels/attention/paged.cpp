@@ -16,7 +16,7 @@ namespace {
 using codegen::Atom, codegen::MmaTiling, codegen::Nan;
 using codegen::inside, codegen::rows_tv, codegen::without_axis;
 
-constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
+constexpr int head_rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
 } // namespace
 
@@ -25,10 +25,11 @@ Program paged_decode_program(const PagedDecode& s) {
   s.check();
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
-  const double scale = 1 / std::sqrt(D), minus_infinity = -INFINITY;
+  const double scale = 1 / std::sqrt(D);
   const bool windowed = s.window > 0;
   const auto tiling = [&](int n, int depth) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, rows, n, depth, 8);
+    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, head_rows, n, depth,
+                         8);
   };
   const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
   Program k("paged_decode", target, threads);
@@ -108,14 +109,15 @@ Program paged_decode_program(const PagedDecode& s) {
   const Tensor lds = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
   const auto to_part = [&](const Tensor& of) {
-    return of.shape.size() == 5 ? k.tile(of, {1, 1, 1, rows, D}, {seq, head, part, 0, 0}).keep({3, 4})
-                                : k.tile(of, {1, 1, 1, rows}, {seq, head, part, 0}).keep({3});
+    return of.shape.size() == 5 ? k.tile(of, {1, 1, 1, head_rows, D}, {seq, head, part, 0, 0}).keep({3, 4})
+                                : k.tile(of, {1, 1, 1, head_rows}, {seq, head, part, 0}).keep({3});
   };
   const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
   const auto attend = [&] {
-    const Fragment q = k.load(k.tile(Q, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
-    const Fragment m = k.full(minus_infinity, of_row, {rows, 1}),
-                   l = k.zeros(Element::f32, of_row, {rows, 1}), o = k.zeros(Element::f32, pv.c(), {rows, D});
+    const Fragment q = k.load(k.tile(Q, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
+    const Fragment m = k.full(minus_infinity, of_row, {head_rows, 1}),
+                   l = k.zeros(Element::f32, of_row, {head_rows, 1}),
+                   o = k.zeros(Element::f32, pv.c(), {head_rows, D});
     const Fragment scale_k = scales ? scale_of(0) : m;
     k.loop(windowed ? split : min(split, length - begin), columns, {.distance = s.distance, .ring = 1},
            [&](Sym t) {
@@ -139,7 +141,7 @@ Program paged_decode_program(const PagedDecode& s) {
              if (scales)
                of_keys = k.map(
                    {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
-             const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+             const Fragment scores = k.zeros(Element::f32, qk.c(), {head_rows, columns});
              k.mma(scores, q, of_keys, qk);
              const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
                return seen(columns * t + k.position(1),
@@ -153,8 +155,8 @@ Program paged_decode_program(const PagedDecode& s) {
     k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
   const auto none = [&] {
-    for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(of), 1);
-    k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to_part(PO), 4);
+    for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {head_rows, 1}), to_part(of), 1);
+    k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}), to_part(PO), 4);
   };
   windowed ? attend() : k.if_less(begin, length, attend, none);
   // Who comes last puts the parts together, in their order.

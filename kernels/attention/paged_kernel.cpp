@@ -8,15 +8,13 @@
 namespace inlay::kernels {
 namespace {
 
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 // The first position that a query sees.
 std::int64_t begin_of(const PagedDecode& s, std::int64_t length) {
   return s.window > 0 ? std::max<std::int64_t>(0, length - s.window) : 0;
 }
 
 // Lengths of none, all and more than all, one, a page and a part, and one beside these; a table that names no page now and then; and nothing but NaN where nobody is to look.
-void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
+void paged_data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("k", seed + 1, 3);
   if (s.scaled()) w.random("scales", seed + 3, 1, true);
@@ -52,7 +50,7 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   }
 }
 
-std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Results&) {
+std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, const Results&) {
   const auto d = at(s.head_dim), group = at(s.group), page = at(s.page), split = at(s.part()),
              keys = at(s.keys);
   const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24 + 8 * s.soft_cap) * u32,
@@ -194,8 +192,8 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
             return std::vector{s.sequences, s.kv_heads, s.keys, s.pages};
           },
       .size_names = {"sequences", "kv_heads", "keys", "pages"},
-      .data = data,
-      .reference = reference,
+      .data = paged_data,
+      .reference = paged_reference,
       .text =
           [](const PagedDecode& s) {
             return fmt::format("O[{},{},{},{}] = attention to {} {} keys in pages of {}, {}", s.sequences,

@@ -15,7 +15,6 @@ using codegen::inside;
 using codegen::without_axis;
 
 constexpr int most_at_once = 4; // parts
-constexpr double minus_infinity = -INFINITY;
 
 // The same of `parts` tiles, one after the other, along a third axis.
 Layout with_parts(const Layout& tv, int parts) {

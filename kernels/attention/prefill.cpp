@@ -49,7 +49,7 @@ Program varlen_attention_program(const Prefill& s) {
   s.check();
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, DV = s.values(), rows = s.tile_q, columns = s.tile_k;
-  const double scale = 1 / std::sqrt(D), minus_infinity = -INFINITY;
+  const double scale = 1 / std::sqrt(D);
   const auto tiling = [&](int n, int depth) {
     const Atom& product = codegen::bits(s.type) == 8
                               ? Atom::mma_of(target, s.type, s.type, Element::f32, 16, 32)

@@ -8,8 +8,6 @@
 namespace inlay::kernels {
 namespace {
 
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 // Queries and keys of each sequence: none, one, a part of a tile, all; a sequence without keys, one whose queries are its last ones.
 struct Sequences {
   std::vector<std::int64_t> queries, keys, row, position, sequence, ends,
@@ -65,7 +63,7 @@ Sequences sequences_of(const Prefill& s) {
   return out;
 }
 
-void data(const Prefill& s, Workload& w, std::uint64_t seed) {
+void varlen_data(const Prefill& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("k", seed + 1, 3);
   if (s.scaled()) w.random("scales", seed + 2, 1, true);
@@ -100,7 +98,7 @@ void data(const Prefill& s, Workload& w, std::uint64_t seed) {
   }
 }
 
-std::vector<Judged> reference(const Prefill& s, const Workload& w, const Results&) {
+std::vector<Judged> varlen_reference(const Prefill& s, const Workload& w, const Results&) {
   const Sequences of = sequences_of(s);
   const auto d = at(s.head_dim), dv = at(s.values()), heads = at(s.heads()), page = at(s.page);
   const double scale_k = s.scaled() ? w.values("scales")[0] : 1,
@@ -248,8 +246,8 @@ std::unique_ptr<Kernel> varlen_attention_kernel() {
                                              s.keys, s.pages};
           },
       .size_names = {"blocks", "rows", "heads", "keys", "pages"},
-      .data = data,
-      .reference = reference,
+      .data = varlen_data,
+      .reference = varlen_reference,
       .text =
           [](const Prefill& s) {
             return fmt::format(

@@ -1,4 +1,5 @@
 // Attention, forward: what it computes, and how its data moves.
+#include "../least_number.h"
 #include "../transposed.h"
 
 #include <inlay/codegen/program.h>
@@ -51,7 +52,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   check(s);
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, rows = s.tile_q, columns = s.tile_k;
-  const double scale = 1 / std::sqrt(D), to_two = scale * 1.4426950408889634, minus_infinity = -INFINITY;
+  const double scale = 1 / std::sqrt(D), to_two = scale * 1.4426950408889634;
   const auto tiling = [&](int n, int depth) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves, 1, rows, n, depth,
                          8);

@@ -12,10 +12,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : BlockScaleSpec {
+struct ScaledAsked : BlockScaleSpec {
   std::int64_t m = 200, n = 256, k = 256;
 };
-using Read = Reads<Asked>;
+using ReadsScaled = Reads<ScaledAsked>;
 
 } // namespace
 
@@ -44,34 +44,35 @@ Problem block_scale_gemm_problem(const BlockScaleSpec& spec, std::int64_t m, std
 
 std::unique_ptr<Kernel> block_scale_gemm_kernel() {
   constexpr std::int64_t most = 1 << 24;
-  return kernel_of<Asked>(
+  return kernel_of<ScaledAsked>(
       {"C[M,N] = A[M,K] x B[N,K]^T, fp8 with scales of 1 x 128 and 128 x 128, B preshuffled",
        {"block_scale_gemm",
-        {arch_option<Asked>(),
-         {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
-         {"m", Read::number(&Asked::m, 1, most), "200", "rows of A and C"},
-         {"n", Read::number(&Asked::n, 1, most), "256", "rows of B, columns of C, a multiple of 16"},
-         {"k", Read::number(&Asked::k, 1, most), "256", "columns of A and B, a multiple of 128"},
-         {"tile-m", Read::number(&Asked::tile_m, 1, 512), "auto", "rows of C that a workgroup works on",
-          "128"}}},
-       [](const Asked& asked, const BuildOptions& how) {
+        {arch_option<ScaledAsked>(),
+         {"out", ReadsScaled::element(&ScaledAsked::out, "bf16, f16, f32"), "bf16", "element type of C"},
+         {"m", ReadsScaled::number(&ScaledAsked::m, 1, most), "200", "rows of A and C"},
+         {"n", ReadsScaled::number(&ScaledAsked::n, 1, most), "256",
+          "rows of B, columns of C, a multiple of 16"},
+         {"k", ReadsScaled::number(&ScaledAsked::k, 1, most), "256", "columns of A and B, a multiple of 128"},
+         {"tile-m", ReadsScaled::number(&ScaledAsked::tile_m, 1, 512), "auto",
+          "rows of C that a workgroup works on", "128"}}},
+       [](const ScaledAsked& asked, const BuildOptions& how) {
          return build(block_scale_gemm_program(asked), how);
        },
-       [](const Asked& asked, std::uint64_t seed) {
+       [](const ScaledAsked& asked, std::uint64_t seed) {
          return block_scale_gemm_problem(asked, asked.m, asked.n, asked.k, seed);
        },
        {"m", "n", "k"},
-       [](const Asked& asked) {
+       [](const ScaledAsked& asked) {
          return std::vector{asked.m, asked.n, asked.k};
        },
-       [](const Asked& asked, const Flags& fixed) {
+       [](const ScaledAsked& asked, const Flags& fixed) {
          std::vector<Flags> all;
          for (const int rows : {16, 32, 48, 64, 96, 128})
            if (rows < 2 * asked.m || rows <= 32) all.push_back({{"tile-m", std::to_string(rows)}});
          if (fixed.contains("tile-m")) all = {{{"tile-m", fixed.at("tile-m")}}};
          return all;
        },
-       [](const Asked& asked) {
+       [](const ScaledAsked& asked) {
          if (asked.k % 128 != 0 || asked.n % 16 != 0)
            throw std::invalid_argument("no form takes these sizes");
          static_cast<void>(block_scale_gemm_program(asked)); // a form that it refuses is none

@@ -10,7 +10,7 @@ namespace {
 enum class Kind : std::uint8_t { all_reduce, reduce_scatter, all_gather };
 
 // Of what each device brings, in the order of the devices; rounded to f32 after each addition, and once to the result.
-std::vector<Judged> reference(const BetweenDevices& s, const Workload& w, Kind kind) {
+std::vector<Judged> collective_reference(const BetweenDevices& s, const Workload& w, Kind kind) {
   const auto n = static_cast<std::size_t>(s.n);
   std::vector<std::vector<double>> all;
   for (int d = 0; d < s.devices; ++d) all.push_back(w.values("x_" + std::to_string(d)));
@@ -78,7 +78,7 @@ std::unique_ptr<Kernel> kernel(Kind kind) {
           },
       .size_names = {"n"},
       .reference = [=](const BetweenDevices& s, const Workload& w,
-                       const Results&) { return reference(s, w, kind); },
+                       const Results&) { return collective_reference(s, w, kind); },
       .text =
           [=](const BetweenDevices& s) {
             return fmt::format(fmt::runtime(said(kind).text), s.n, s.devices, to_string(s.type));

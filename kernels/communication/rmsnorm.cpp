@@ -8,12 +8,12 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : RowAsked {
+struct SummedAsked : RowAsked {
   int devices = 4;
 };
 
 // [all_reduce_rmsnorm]
-Program program(const Asked& s) {
+Program summed_program(const SummedAsked& s) {
   check_rows("all_reduce_rmsnorm", s);
   const int capacity = s.capacity(), v = s.vector_length();
   Program k("all_reduce_rmsnorm", Target::named(s.arch), s.threads);
@@ -57,7 +57,7 @@ Program program(const Asked& s) {
 // [all_reduce_rmsnorm end]
 
 // What is normalised is h as it was stored.
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& result) {
+std::vector<Judged> summed_reference(const SummedAsked& s, const Workload& w, const Results& result) {
   Judged h{"h", {}, {}, "(devices + 1) 2^-24 sum |x| + u |h|"}, y{"y", {}, {}, "(8 + D) 2^-24 |y| + u |y|"};
   const auto m = static_cast<std::size_t>(s.m), n = static_cast<std::size_t>(s.n);
   const std::vector<double> stored = result("h");
@@ -86,32 +86,32 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& 
 } // namespace
 
 std::unique_ptr<Kernel> all_reduce_rmsnorm_kernel() {
-  using Read = Reads<Asked>;
-  std::vector<Option<Asked>> rows = row_options<Asked>("n", false);
+  using Read = Reads<SummedAsked>;
+  std::vector<Option<SummedAsked>> rows = row_options<SummedAsked>("n", false);
   rows.push_back(
-      {"devices", Read::number(&Asked::devices, 2, 8), "4", "devices; fixed when the kernel is built"});
-  rows.push_back({"epsilon", Read::real(&Asked::epsilon), "1e-5", "added to the mean of squares"});
-  return page_of(Page<Asked>{
+      {"devices", Read::number(&SummedAsked::devices, 2, 8), "4", "devices; fixed when the kernel is built"});
+  rows.push_back({"epsilon", Read::real(&SummedAsked::epsilon), "1e-5", "added to the mean of squares"});
+  return page_of(Page<SummedAsked>{
       .summary = "H = sum of X_d[M,N] over devices d + R, Y = H / rms(H) * W, the same bits on all devices",
       .options = {"all_reduce_rmsnorm", std::move(rows)},
-      .program = program,
+      .program = summed_program,
       .sizes =
-          [](const Asked& s) {
+          [](const SummedAsked& s) {
             return std::vector<std::int64_t>{s.m, s.n, 0};
           },
       .size_names = {"m", "n"},
-      .reference = reference,
+      .reference = summed_reference,
       .text =
-          [](const Asked& s) {
+          [](const SummedAsked& s) {
             return fmt::format(
                 "H[{0},{1}] = sum of X_d over {2} devices + R, Y = RMS normalisation of its rows * W, {3}",
                 s.m, s.n, s.devices, to_string(s.type));
           },
       // One, by its bound: the cycle model knows no launch of several devices.
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const SummedAsked& s, const Flags& fixed) {
             const auto clocks = [&](const Flags& form) {
-              Asked one = s;
+              SummedAsked one = s;
               one.threads = std::stoi(form.at("threads")), one.vectors = std::stoi(form.at("vectors"));
               one.vector = std::stoi(form.at("vector"));
               return row_clocks(one, true, s.devices + 2);
@@ -124,7 +124,7 @@ std::unique_ptr<Kernel> all_reduce_rmsnorm_kernel() {
                 *std::min_element(whole.begin(), whole.end(),
                                   [&](const Flags& a, const Flags& b) { return clocks(a) < clocks(b); })};
           },
-      .bound = [](const Asked&) { return 1.0; }});
+      .bound = [](const SummedAsked&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

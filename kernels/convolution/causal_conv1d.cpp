@@ -6,7 +6,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct Conv1dAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 2, t = 100, d = 512;
@@ -16,7 +16,7 @@ struct Asked {
 };
 
 // [causal_conv1d]
-Program program(const Asked& s) {
+Program conv1d_program(const Conv1dAsked& s) {
   constexpr int threads = 256, rows = 32;
   const int v = s.vector_length(), columns = 64 * v;
   Program k("causal_conv1d", Target::named(s.arch), threads);
@@ -54,7 +54,7 @@ Program program(const Asked& s) {
 }
 // [causal_conv1d end]
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> conv1d_reference(const Conv1dAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "8 2^-24 sum |w x| + u |y|, twice with silu"};
   for (std::int64_t b = 0; b < s.b; ++b)
     for (std::int64_t t = 0; t < s.t; ++t)
@@ -75,38 +75,39 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> causal_conv1d_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<Conv1dAsked>;
+  Page<Conv1dAsked> page{
       .summary = "Y[b,t,d] = act(bias[d] + sum_j W[d,j] X[b,t-width+1+j,d]), 0 before the first t",
       .options = {"causal_conv1d",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type"},
-                   {"b", Read::number(&Asked::b, 1, 65535), "2", "sequences"},
-                   {"t", Read::number(&Asked::t, 1, 1 << 22), "100", "their length"},
-                   {"d", Read::number(&Asked::d, 1, 1 << 16), "512", "channels, a multiple of a vector"},
-                   {"width", Read::number(&Asked::width, 2, 4), "4", "taps"},
-                   {"bias", Read::yes(&Asked::bias), "yes", "a number for each channel is added"},
-                   {"silu", Read::yes(&Asked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
-                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+                  {arch_option<Conv1dAsked>(),
+                   {"dtype", Read::element(&Conv1dAsked::type, "f16, bf16, f32"), "bf16", "element type"},
+                   {"b", Read::number(&Conv1dAsked::b, 1, 65535), "2", "sequences"},
+                   {"t", Read::number(&Conv1dAsked::t, 1, 1 << 22), "100", "their length"},
+                   {"d", Read::number(&Conv1dAsked::d, 1, 1 << 16), "512",
+                    "channels, a multiple of a vector"},
+                   {"width", Read::number(&Conv1dAsked::width, 2, 4), "4", "taps"},
+                   {"bias", Read::yes(&Conv1dAsked::bias), "yes", "a number for each channel is added"},
+                   {"silu", Read::yes(&Conv1dAsked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
+                   {"vector", Read::number(&Conv1dAsked::vector, 0, 8), "auto",
                     "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
-      .program = program,
+      .program = conv1d_program,
       .sizes =
-          [](const Asked& s) {
+          [](const Conv1dAsked& s) {
             return std::vector{s.b, s.t, s.d};
           },
       .size_names = {"b", "t", "d"},
-      .reference = reference,
+      .reference = conv1d_reference,
       .text =
-          [](const Asked& s) {
+          [](const Conv1dAsked& s) {
             return fmt::format("Y[{0},{1},{2}] of X[{0},{1},{2}] and {3} taps, {4}{5}{6}", s.b, s.t, s.d,
                                s.width, to_string(s.type), s.bias ? ", bias" : "", s.silu ? ", silu" : "");
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const Conv1dAsked& s, const Flags& fixed) {
             return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.d}))}}, fixed);
           },
       .bound =
-          [](const Asked& s) {
+          [](const Conv1dAsked& s) {
             return rounds(s.arch, s.b * up(s.t, 32) * up(s.d, 64 * s.vector_length()), 2) * 12000;
           }};
   return page_of(std::move(page));

@@ -6,7 +6,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct Conv1dStepAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 5, d = 512;
@@ -16,7 +16,7 @@ struct Asked {
 };
 
 // [causal_conv1d_update]
-Program program(const Asked& s) {
+Program conv1d_step_program(const Conv1dStepAsked& s) {
   constexpr int threads = 64;
   const int v = s.vector_length(), columns = 64 * v, past = s.width - 1;
   Program k("causal_conv1d_update", Target::named(s.arch), threads);
@@ -55,7 +55,7 @@ Program program(const Asked& s) {
 }
 // [causal_conv1d_update end]
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> conv1d_step_reference(const Conv1dStepAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "8 2^-24 sum |w x| + u |y|, twice with silu"}, state{"state", {}, {}, "0"};
   const std::int64_t past = s.width - 1;
   const auto token = [&](std::int64_t b, std::int64_t j, std::int64_t d) { // 0 is the first one of the state
@@ -81,37 +81,38 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> causal_conv1d_update_kernel() {
-  using Read = Reads<Asked>;
-  return page_of(Page<Asked>{
+  using Read = Reads<Conv1dStepAsked>;
+  return page_of(Page<Conv1dStepAsked>{
       .summary = "Y[b,d] = act(bias[d] + sum_j W[d,j] token[b,j,d]) of the state's tokens and X, which the "
                  "state takes in",
-      .options = {"causal_conv1d_update",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type"},
-                   {"b", Read::number(&Asked::b, 1, 1 << 20), "5",
-                    "sequences, each with a state of width - 1 tokens"},
-                   {"d", Read::number(&Asked::d, 1, 1 << 16), "512", "channels, a multiple of a vector"},
-                   {"width", Read::number(&Asked::width, 2, 4), "4", "taps"},
-                   {"bias", Read::yes(&Asked::bias), "yes", "a number for each channel is added"},
-                   {"silu", Read::yes(&Asked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
-                   {"rows", Read::number(&Asked::rows, 1, 32), "auto", "sequences of a workgroup", "4"},
-                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-                    "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
-      .program = program,
+      .options =
+          {"causal_conv1d_update",
+           {arch_option<Conv1dStepAsked>(),
+            {"dtype", Read::element(&Conv1dStepAsked::type, "f16, bf16, f32"), "bf16", "element type"},
+            {"b", Read::number(&Conv1dStepAsked::b, 1, 1 << 20), "5",
+             "sequences, each with a state of width - 1 tokens"},
+            {"d", Read::number(&Conv1dStepAsked::d, 1, 1 << 16), "512", "channels, a multiple of a vector"},
+            {"width", Read::number(&Conv1dStepAsked::width, 2, 4), "4", "taps"},
+            {"bias", Read::yes(&Conv1dStepAsked::bias), "yes", "a number for each channel is added"},
+            {"silu", Read::yes(&Conv1dStepAsked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
+            {"rows", Read::number(&Conv1dStepAsked::rows, 1, 32), "auto", "sequences of a workgroup", "4"},
+            {"vector", Read::number(&Conv1dStepAsked::vector, 0, 8), "auto",
+             "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
+      .program = conv1d_step_program,
       .sizes =
-          [](const Asked& s) {
+          [](const Conv1dStepAsked& s) {
             return std::vector{s.b, s.d};
           },
       .size_names = {"b", "d"},
-      .reference = reference,
+      .reference = conv1d_step_reference,
       .text =
-          [](const Asked& s) {
+          [](const Conv1dStepAsked& s) {
             return fmt::format("Y[{0},{1}] and the states [{0},{2},{1}] of {3} taps, {4}{5}{6}", s.b, s.d,
                                s.width - 1, s.width, to_string(s.type), s.bias ? ", bias" : "",
                                s.silu ? ", silu" : "");
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const Conv1dStepAsked& s, const Flags& fixed) {
             std::vector<Flags> all;
             for (const char* rows : {"1", "2", "4", "8"})
               add_candidate(all, {{"rows", rows}, {"vector", std::to_string(widest_vector(s.type, {s.d}))}},
@@ -119,7 +120,7 @@ std::unique_ptr<Kernel> causal_conv1d_update_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const Conv1dStepAsked& s) {
             const std::int64_t tile = 64 * s.vector_length();
             return rounds(s.arch, up(s.b, s.rows) * up(s.d, tile), 16) *
                    (2500 +

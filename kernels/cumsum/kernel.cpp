@@ -13,10 +13,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : CumsumSpec {
+struct CumsumAsked : CumsumSpec {
   std::int64_t n = 1024, m = 1024;
 };
-using Read = Reads<Asked>;
+using ReadsCumsum = Reads<CumsumAsked>;
 
 } // namespace
 
@@ -48,28 +48,32 @@ Problem cumsum_problem(const CumsumSpec& spec, std::int64_t n, std::int64_t m, s
 }
 
 std::unique_ptr<Kernel> cumsum_kernel() {
-  return kernel_of<Asked>(
+  return kernel_of<CumsumAsked>(
       {"running sums down the columns of a matrix: each workgroup goes on from what the one before stored",
        {"cumsum",
-        {arch_option<Asked>(),
-         {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
-         {"n", Read::number(&Asked::n, 1, 1 << 20), "1024", "rows"},
-         {"m", Read::number(&Asked::m, 1, 1 << 20), "1024", "columns, a multiple of a vector's elements"},
-         {"rows", Read::number(&Asked::rows, 0, 1 << 16), "16", "rows of a workgroup, 1 to 32"},
-         {"threads", Read::number(&Asked::threads, 1, 1024), "auto", "work-items: 64, 128 or 256", "64"},
-         {"vector", Read::number(&Asked::vector, 0, 64), "auto",
+        {arch_option<CumsumAsked>(),
+         {"dtype", ReadsCumsum::element(&CumsumAsked::type, "f16, bf16, f32"), "f16", "element type"},
+         {"n", ReadsCumsum::number(&CumsumAsked::n, 1, 1 << 20), "1024", "rows"},
+         {"m", ReadsCumsum::number(&CumsumAsked::m, 1, 1 << 20), "1024",
+          "columns, a multiple of a vector's elements"},
+         {"rows", ReadsCumsum::number(&CumsumAsked::rows, 0, 1 << 16), "16", "rows of a workgroup, 1 to 32"},
+         {"threads", ReadsCumsum::number(&CumsumAsked::threads, 1, 1024), "auto",
+          "work-items: 64, 128 or 256", "64"},
+         {"vector", ReadsCumsum::number(&CumsumAsked::vector, 0, 64), "auto",
           "elements that one instruction moves; 0: 16 bytes", "0"}}},
-       [](const Asked& asked, const BuildOptions& how) { return build_cumsum(asked, how); },
-       [](const Asked& asked, std::uint64_t seed) { return cumsum_problem(asked, asked.n, asked.m, seed); },
+       [](const CumsumAsked& asked, const BuildOptions& how) { return build_cumsum(asked, how); },
+       [](const CumsumAsked& asked, std::uint64_t seed) {
+         return cumsum_problem(asked, asked.n, asked.m, seed);
+       },
        {"n", "m"},
-       [](const Asked& asked) {
+       [](const CumsumAsked& asked) {
          return std::vector{asked.n, asked.m};
        },
        // One: the cycle model counts no waits for a turn, and the narrowest workgroups have the shortest.
-       [](const Asked& asked, const Flags& fixed) {
+       [](const CumsumAsked& asked, const Flags& fixed) {
          return candidates_by_threads(asked.type, asked.m, {64}, fixed);
        },
-       [](const Asked&) { return 1.0; }});
+       [](const CumsumAsked&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

@@ -16,35 +16,36 @@ enum class Same : std::uint8_t {
   launch, ///< a second launch gives the same, beside other rows too: the claims of codegen/sum_order.h
   batch   ///< and so do the forms that are chosen for another m
 };
-struct Asked : GemmSpec {
+struct GemmAsked : GemmSpec {
   std::int64_t m = 256, n = 256, k = 256;
   GemmPads pads;
   Same same = Same::any;
 };
-using Read = Reads<Asked>;
+using ReadsGemm = Reads<GemmAsked>;
 using Added = GemmSpec::Added;
 
 constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has the real limits
 
 /// The type of C that is meant where none is named.
-Element usual_result(const Asked& asked) {
+Element usual_result(const GemmAsked& asked) {
   return asked.in == Element::i8 && !asked.weighted() ? Element::i32
          : codegen::bits(asked.in) <= 8               ? Element::bf16
                                                       : asked.in;
 }
 
-Read tile() {
-  const Read sizes = Read::product("128x128x64", &Asked::tile_m, &Asked::tile_n, &Asked::tile_k);
-  return {sizes.range, [=](Asked& asked, const std::string& text) {
+ReadsGemm tile() {
+  const ReadsGemm sizes =
+      ReadsGemm::product("128x128x64", &GemmAsked::tile_m, &GemmAsked::tile_n, &GemmAsked::tile_k);
+  return {sizes.range, [=](GemmAsked& asked, const std::string& text) {
             // A row of 128 bytes where nobody says otherwise.
             const bool four = asked.in == Element::e2m1;
             return sizes.put(asked, !text.empty() ? text : four ? "128x128x256" : "128x128x64");
           }};
 }
 
-Read waves(bool pre) {
-  const Read sizes = Read::product("2x2", &Asked::waves_m, &Asked::waves_n);
-  return {sizes.range, [=](Asked& asked, const std::string& text) {
+ReadsGemm waves(bool pre) {
+  const ReadsGemm sizes = ReadsGemm::product("2x2", &GemmAsked::waves_m, &GemmAsked::waves_n);
+  return {sizes.range, [=](GemmAsked& asked, const std::string& text) {
             return sizes.put(asked, !text.empty() ? text : asked.amax ? "4x1" : pre ? "1x4" : "2x2");
           }};
 }
@@ -75,7 +76,7 @@ Artifact build_asked(const std::string& name, const GemmSpec& spec, Same same, c
 
 /// The forms whose sums have the order that is wanted: with fixed parts that are summed in turn, and for any m the same lengths of tiles
 /// and parts along K.
-std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const Flags& fixed) {
+std::vector<Flags> of_order(std::vector<Flags> forms, const GemmAsked& asked, const Flags& fixed) {
   if (asked.same == Same::any) return forms;
   const std::string of_k = std::to_string(1024 / codegen::bits(asked.in));
   std::vector<Flags> out;
@@ -92,23 +93,24 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const 
 }
 
 /// The longest K of which an operand's rows along m or n are below 2 GiB altogether: for the K that is asked, so that rows may be long.
-std::int64_t k_most(const Asked& asked) {
+std::int64_t k_most(const GemmAsked& asked) {
   std::int64_t longest = 1 << 12;
   while (longest < asked.k && longest < 1 << 20) longest *= 2;
   return longest;
 }
 
-Read activation() {
+ReadsGemm activation() {
   using Activation = GemmSpec::Activation;
   std::vector<std::pair<std::string, Activation>> words = {{"no", Activation::none}};
   for (const Activation a : {Activation::relu, Activation::silu, Activation::gelu, Activation::gelu_tanh})
     words.emplace_back(to_string(a), a);
-  return Read::one_of(&Asked::activation, words);
+  return ReadsGemm::one_of(&GemmAsked::activation, words);
 }
 
 /// The pad of a matrix, a size of the launch where it is not `no`.
-Read pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
-  return {"no, or 0 to " + std::to_string(most), [=](Asked& asked, const std::string& text) -> std::string {
+ReadsGemm pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
+  return {"no, or 0 to " + std::to_string(most),
+          [=](GemmAsked& asked, const std::string& text) -> std::string {
             asked.padded.*there = text != "no";
             if (text == "no") return {};
             const auto number = number_in(text, 0, most);
@@ -119,47 +121,48 @@ Read pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
 }
 
 /// The words of every switch, and `batch`.
-Same same_bits(const Asked&, const std::string& text) {
+Same same_bits(const GemmAsked&, const std::string& text) {
   if (text == "batch") return Same::batch;
-  Asked asked;
-  if (!Read::yes(&Asked::stagger).put(asked, text).empty())
+  GemmAsked asked;
+  if (!ReadsGemm::yes(&GemmAsked::stagger).put(asked, text).empty())
     throw std::invalid_argument(fmt::format("--deterministic '{}' is none of no, yes, batch", text));
   return asked.stagger ? Same::launch : Same::any;
 }
 
-Face<Asked> face(bool pre) {
+Face<GemmAsked> face(bool pre) {
   const std::string name = pre ? "preshuffle_gemm" : "gemm";
-  Options<Asked> options(
+  Options<GemmAsked> options(
       name,
-      {arch_option<Asked>(),
-       {"dtype", Read::element(&Asked::in, "f16, bf16, fp8, bf8, i8, fp4"), "f16", "element type of A and B",
-        "", "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
+      {arch_option<GemmAsked>(),
+       {"dtype", ReadsGemm::element(&GemmAsked::in, "f16, bf16, fp8, bf8, i8, fp4"), "f16",
+        "element type of A and B", "",
+        "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
        {"layout",
-        Read::one_of(&Asked::stored, {{"nt", GemmSpec::Stored::nt},
-                                      {"nn", GemmSpec::Stored::nn},
-                                      {"tn", GemmSpec::Stored::tn},
-                                      {"tt", GemmSpec::Stored::tt}}),
+        ReadsGemm::one_of(&GemmAsked::stored, {{"nt", GemmSpec::Stored::nt},
+                                               {"nn", GemmSpec::Stored::nn},
+                                               {"tn", GemmSpec::Stored::tn},
+                                               {"tt", GemmSpec::Stored::tt}}),
         "nt", "A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t), row-major", "",
         "not fp4; rows along m or n are a multiple of 16 bytes long, and below 2 GiB altogether"},
-       {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
-        "with scales, i8 gives f32, f16 or bf16"},
-       {"bias", Read::yes(&Asked::bias), "no", "plus bias[n], f32"},
-       {"row-bias", Read::yes(&Asked::row_bias), "no", "plus row_bias[m], f32"},
-       {"alpha", Read::yes(&Asked::alpha), "no", "times alpha, f32: one number in memory", "",
+       {"scales", ReadsGemm::yes(&GemmAsked::scales), "no",
+        "C times sa[m] sb[n], f32 (per token and per channel)", "", "with scales, i8 gives f32, f16 or bf16"},
+       {"bias", ReadsGemm::yes(&GemmAsked::bias), "no", "plus bias[n], f32"},
+       {"row-bias", ReadsGemm::yes(&GemmAsked::row_bias), "no", "plus row_bias[m], f32"},
+       {"alpha", ReadsGemm::yes(&GemmAsked::alpha), "no", "times alpha, f32: one number in memory", "",
         "with this or anything else that changes a sum, i8 gives f32, f16 or bf16"},
        {"beta",
-        Read::one_of(&Asked::added,
-                     {{"no", Added::none}, {"yes", Added::apart}, {"in-place", Added::in_place}}),
+        ReadsGemm::one_of(&GemmAsked::added,
+                          {{"no", Added::none}, {"yes", Added::apart}, {"in-place", Added::in_place}}),
         "no", "plus beta C: D = alpha A B^T + beta C, C like D, beta f32; or what D holds", "",
         "yes: C is a matrix of its own, and the result is named D\n"
         "in-place: C is what D holds before the launch; with --beta yes they may not share memory\n"
         "Where beta is 0, nothing of C reaches D, NaN neither"},
        {"activation", activation(), "no", "act(alpha sa sb A B^T + beta C + bias + row_bias): of all that",
         "", "gelu is that of erf, gelu_tanh the one by tanh"},
-       {"residual", Read::yes(&Asked::residual), "no",
+       {"residual", ReadsGemm::yes(&GemmAsked::residual), "no",
         "plus residual[m,n] after the activation, of the type of the result", "",
         "before it, or without one, that is --beta yes"},
-       {"amax", Read::yes(&Asked::amax), "no",
+       {"amax", ReadsGemm::yes(&GemmAsked::amax), "no",
         "a result more: the greatest magnitude of each row in each tile", "",
         "f32 [m, ceil(n / tile's n)], of the result before it is rounded; the maximum of that is what an fp8 "
         "result is scaled by"},
@@ -173,54 +176,57 @@ Face<Asked> face(bool pre) {
         "elements between rows of the result, a size of the launch: ldd is n and these", "",
         "a multiple of n-multiple; what lies there stays"},
        {"out",
-        Read::parsed(&Asked::out, "f32, f16, bf16, fp8, bf8, i32",
-                     [](const Asked& asked, const std::string& text) {
-                       return text.empty() ? usual_result(asked)
-                                           : codegen::parse_element(text, codegen::Target::named(asked.arch));
-                     }),
+        ReadsGemm::parsed(&GemmAsked::out, "f32, f16, bf16, fp8, bf8, i32",
+                          [](const GemmAsked& asked, const std::string& text) {
+                            return text.empty()
+                                       ? usual_result(asked)
+                                       : codegen::parse_element(text, codegen::Target::named(asked.arch));
+                          }),
         "", "element type of C", "",
         "f32 or that of A and B (default); of fp8, bf8, fp4, and of i8 with scales: f32, f16, bf16 "
         "(default); of i8: i32; fp8 and bf8 where nothing is added by atomics"},
-       {"m", Read::number(&Asked::m, 1, most), "256", "rows of A and C"},
-       {"n", Read::number(&Asked::n, 1, most), "256",
+       {"m", ReadsGemm::number(&GemmAsked::m, 1, most), "256", "rows of A and C"},
+       {"n", ReadsGemm::number(&GemmAsked::n, 1, most), "256",
         pre ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
-       {"k", Read::number(&Asked::k, 1, most), "256",
+       {"k", ReadsGemm::number(&GemmAsked::k, 1, most), "256",
         pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4: 256)"
             : "columns of A and B, a multiple of 8 (8-bit: 16; fp4: 256)"},
        {"tile", tile(), "auto", "tile of C and of K that a workgroup works on", "",
         "where sizes are not known 128x128x64, of fp4 128x128x256"},
        {"waves", waves(pre), "auto", "waves along M and N", "",
         "where sizes are not known 2x2, with a preshuffled B 1x4, with amax 4x1"},
-       {"mfma", Read::number(&Asked::mfma, 16, 32), "auto", "rows of the matrix instruction, 16 or 32", "16"},
-       direct_to_lds_option<Asked>(&Asked::transfer),
+       {"mfma", ReadsGemm::number(&GemmAsked::mfma, 16, 32), "auto",
+        "rows of the matrix instruction, 16 or 32", "16"},
+       direct_to_lds_option<GemmAsked>(&GemmAsked::transfer),
        {"direct-to-vgpr",
-        Read::one_of(
-            &Asked::direct,
+        ReadsGemm::one_of(
+            &GemmAsked::direct,
             {{"none", GemmSpec::Direct::none}, {"a", GemmSpec::Direct::a}, {"b", GemmSpec::Direct::b}}),
         "auto",
         "an operand that is loaded directly to VGPRs, past LDS",
         "none",
         "",
         {"direct"}},
-       {"stages", Read::number(&Asked::stages, 0, 4), "auto", "stages of a tile in LDS: 2, 3, 4", "0",
-        "0: as many as memory latency asks for and LDS has room for"},
-       {"n-multiple", Read::number(&Asked::multiple_n, 1, 4096), "auto", "n is a multiple of this", "1",
-        "8 enables 16-byte stores of a C of 16 bits, in one version"},
+       {"stages", ReadsGemm::number(&GemmAsked::stages, 0, 4), "auto", "stages of a tile in LDS: 2, 3, 4",
+        "0", "0: as many as memory latency asks for and LDS has room for"},
+       {"n-multiple", ReadsGemm::number(&GemmAsked::multiple_n, 1, 4096), "auto", "n is a multiple of this",
+        "1", "8 enables 16-byte stores of a C of 16 bits, in one version"},
        {"tile-order",
-        Read::parsed(&Asked::order, "linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G",
-                     [](const Asked&, const std::string& text) { return codegen::parse_tile_order(text); }),
+        ReadsGemm::parsed(
+            &GemmAsked::order, "linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G",
+            [](const GemmAsked&, const std::string& text) { return codegen::parse_tile_order(text); }),
         "auto", "which workgroup has which tile", "linear",
         "auto: the order with the smallest footprint in the L2 caches for m and n"},
-       {"stagger", Read::yes(&Asked::stagger), "auto",
+       {"stagger", ReadsGemm::yes(&GemmAsked::stagger), "auto",
         "half of the waves run a copy of the loop that is some MFMAs apart", "no",
         "the upper half of the waves accesses LDS and memory some MFMAs later or earlier"},
-       {"pingpong", Read::yes(&Asked::pingpong), "auto",
+       {"pingpong", ReadsGemm::yes(&GemmAsked::pingpong), "auto",
         "half of the waves multiply while the others read LDS", "no",
         "with 8 waves and direct-to-LDS loads, in phases with a barrier after each"},
-       {"split", Read::number(&Asked::split, 0, 1 << 20), "auto",
+       {"split", ReadsGemm::number(&GemmAsked::split, 0, 1 << 20), "auto",
         "split-K: elements of K that a workgroup sums; 0: all of them", "0", "a multiple of the tile's"},
        {"split-k-fixup",
-        Read::yes(&Asked::gather),
+        ReadsGemm::yes(&GemmAsked::gather),
         "auto",
         "with split: parts are stored, and summed by the last workgroup of a tile",
         "no",
@@ -228,28 +234,30 @@ Face<Asked> face(bool pre) {
         "auto takes forms of the second kind only where no is given; a C of 16 bits is rounded at each part: "
         "at most 8",
         {"parts", {{"stored", "yes"}, {"added", "no"}}}},
-       {"split-k-at-once", Read::number(&Asked::at_once, 1, 8), "auto",
+       {"split-k-at-once", ReadsGemm::number(&GemmAsked::at_once, 1, 8), "auto",
         "with split-k-fixup: parts that are loaded and summed together", "1",
         "each takes as many registers as a workgroup's tile of C"},
        {"stream-k-workgroups",
-        Read::number(&Asked::workers, 0, 1 << 16),
+        ReadsGemm::number(&GemmAsked::workers, 0, 1 << 16),
         "0",
         "stream-K: so many workgroups share all iterations evenly; 0: a workgroup has a tile",
         "",
         "as many as the device runs at a time; parts are added by atomics, so C is 0 before the launch",
         {"stream-k"}},
-       {"deterministic", Read::parsed(&Asked::same, "no, yes, batch", same_bits), "no",
+       {"deterministic", ReadsGemm::parsed(&GemmAsked::same, "no, yes, batch", same_bits), "no",
         "the same bits in every launch and beside any rows", "",
         "yes: proved, or refused (parts that are added by atomics, stream-K); auto chooses among such forms\n"
         "batch: and from builds for any m: K in tiles of 128 bytes, and in parts only as --split says"},
        {"pin",
-        Read::parsed(&Asked::pins, "'load a 0 after 5, ..'",
-                     [](const Asked&, const std::string& text) { return codegen::parse_pins(text); }),
+        ReadsGemm::parsed(
+            &GemmAsked::pins, "'load a 0 after 5, ..'",
+            [](const GemmAsked&, const std::string& text) { return codegen::parse_pins(text); }),
         "", "fixed places in the order of the loop", "",
         "'load a 0 after 5, read lds_b 3 after 17': the number of the access and of the MFMA"},
        {"pipeline",
-        Read::parsed(&Asked::depth, "'waves 1, lead 5, ..'",
-                     [](const Asked&, const std::string& text) { return codegen::parse_depth(text); }),
+        ReadsGemm::parsed(
+            &GemmAsked::depth, "'waves 1, lead 5, ..'",
+            [](const GemmAsked&, const std::string& text) { return codegen::parse_depth(text); }),
         "", "software pipeline of the loop", "",
         "any of these, separated by commas\n"
         "waves W: registers are to suffice for W waves a SIMD\n"
@@ -263,32 +271,32 @@ Face<Asked> face(bool pre) {
               : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8, fp4 with MX scales (accumulated "
                 "in f32) or i8 (i32)",
           std::move(options),
-          [=](const Asked& asked, const BuildOptions& how) {
+          [=](const GemmAsked& asked, const BuildOptions& how) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
             spec.k_most = k_most(asked);
             return build_asked(name, spec, asked.same, how);
           },
-          [=](const Asked& asked, std::uint64_t seed) {
+          [=](const GemmAsked& asked, std::uint64_t seed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
             spec.k_most = k_most(asked);
             return gemm_problem(spec, asked.m, asked.n, asked.k, seed, asked.pads);
           },
           {"m", "n", "k"},
-          [](const Asked& asked) { return gemm_sizes(asked, asked.m, asked.n, asked.k, asked.pads); },
+          [](const GemmAsked& asked) { return gemm_sizes(asked, asked.m, asked.n, asked.k, asked.pads); },
 #ifdef INLAY_VALIDATE // the cycle model is there
-          [=](const Asked& asked, const Flags& fixed) {
+          [=](const GemmAsked& asked, const Flags& fixed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
             return of_order(gemm_candidates(spec, fixed, asked.m, asked.n, asked.k), asked, fixed);
           },
-          [=](const Asked& asked) {
+          [=](const GemmAsked& asked) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
             return gemm_bound(spec, asked.m, asked.n, asked.k);
           },
-          [=](const Asked& asked, Flags& form) {
+          [=](const GemmAsked& asked, Flags& form) {
             form["tile-order"] = codegen::to_string(gemm_order(asked, asked.m, asked.n));
           }
 #endif

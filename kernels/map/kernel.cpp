@@ -17,7 +17,7 @@ struct Operand {
   bool positive = false; ///< what `inlay run` puts in: in (0, 4], for roots and logarithms
 };
 
-struct Asked {
+struct MapAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::f16;
   Formulas formulas;
@@ -44,7 +44,7 @@ struct Asked {
   }
   [[nodiscard]] int tile() const { return threads * vectors * vector_length(); }
 };
-using Read = Reads<Asked>;
+using ReadsMap = Reads<MapAsked>;
 
 constexpr std::int64_t line = (std::int64_t{1} << 29) - 1; ///< elements: 2 GiB of f32
 
@@ -61,7 +61,7 @@ bool is_whole(const Formulas& f, const std::string& name) {
 }
 
 /// `b:f32:row,y:f32`, each a name with its type, its shape, or both.
-void read_operands(Asked& asked, const std::string& text) {
+void read_operands(MapAsked& asked, const std::string& text) {
   for (const std::string& name : asked.formulas.names)
     asked.operands[name] = {is_whole(asked.formulas, name) ? Element::i32 : asked.type, Shape::whole, false};
   const std::string form = "a:f32,b:bf16:row,c:column,d:scalar: of names in --expr";
@@ -106,7 +106,7 @@ void read_operands(Asked& asked, const std::string& text) {
   }
 }
 
-void check(const Asked& a) {
+void check(const MapAsked& a) {
   const Formulas& f = a.formulas;
   const Target& target = Target::named(a.arch);
   for (const char* size : {"rows", "columns", "count"})
@@ -144,7 +144,7 @@ void check(const Asked& a) {
 }
 
 // [map]
-Program program(const Asked& a) {
+Program map_program(const MapAsked& a) {
   check(a);
   const Formulas& f = a.formulas;
   const bool flat = a.flat();
@@ -219,7 +219,7 @@ Program program(const Asked& a) {
 }
 // [map end]
 
-std::vector<Judged> reference(const Asked& a, const Workload& w, const Results&) {
+std::vector<Judged> map_reference(const MapAsked& a, const Workload& w, const Results&) {
   const Formulas& f = a.formulas;
   const auto rows = static_cast<std::size_t>(a.m), columns = static_cast<std::size_t>(a.n);
   std::vector<Judged> out;
@@ -253,14 +253,14 @@ std::vector<Judged> reference(const Asked& a, const Workload& w, const Results&)
 }
 
 /// Numbers that f32 has, and where they are integers alone, all there are.
-double largest_of_data(const Asked& a, const std::string& name) {
+double largest_of_data(const MapAsked& a, const std::string& name) {
   const Element type = a.operands.at(name).type;
   if (!codegen::is_integer(type)) return 4;
   if (type == Element::i8) return 128;
   return among(a.formulas.numbers, name) ? 1000 : 0x1p31;
 }
 
-std::vector<Flags> candidates(const Asked& a, const Flags& fixed) {
+std::vector<Flags> candidates(const MapAsked& a, const Flags& fixed) {
   std::vector<Flags> all;
   int vector = a.vector_length();
   while (!a.whole_words() && (a.flat() ? a.m * a.n : a.n) % vector != 0) vector /= 2;
@@ -276,7 +276,7 @@ std::vector<Flags> candidates(const Asked& a, const Flags& fixed) {
 }
 
 // Latencies of a workgroup, and its lines by those that share a unit.
-double clocks(const Asked& a) {
+double clocks(const MapAsked& a) {
   check(a);
   double bytes = 0;
   for (const auto& [name, o] : a.operands) bytes += codegen::bits(o.type) / 8.0;
@@ -290,54 +290,56 @@ double clocks(const Asked& a) {
 
 std::unique_ptr<Kernel> map_kernel() {
   constexpr std::int64_t most = 1 << 24;
-  Page<Asked> page{
+  Page<MapAsked> page{
       .summary =
           "any formula of elements, `y = silu(a) * b + c`: activations, casts, scales, optimiser steps",
-      .options = {"map",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16",
-                    "element type of what --operands does not say"},
-                   {"expr",
-                    Read::parsed(&Asked::formulas, "name = expression; ...",
-                                 [](const Asked&, const std::string& text) { return parse_formulas(text); }),
-                    "y = silu(a) * b + c", "what is computed, in f32", "",
-                    "Several formulas are separated by ';'. A name that is read before it is written is in "
-                    "place, and stands for its new, not yet rounded "
-                    "value in later formulas. Operators + - * / ^, a >= b ? x : y (also > <= <), functions " +
-                        formula_functions() +
-                        ". Numbers are f32; int(a) of a name of i32 or i8, trunc(x) and 0x1f are integers "
-                        "modulo 2^32 (v, w), exact, with + - * of their own, and are written as i32."},
-                   {"operands",
-                    {"a:f32,b:bf16:row,c:column,d:scalar",
-                     [](Asked& asked, const std::string& text) {
-                       read_operands(asked, text);
-                       return std::string();
-                     }},
-                    "",
-                    "types and shapes of names: whole is M x N, row 1 x N, column M x 1, scalar one number"},
-                   {"m", Read::number(&Asked::m, 1, most), "1",
-                    "rows; without rows and columns among the operands a matrix is a line of M N elements"},
-                   {"n", Read::number(&Asked::n, 1, line), "100000", "columns"},
-                   {"threads", Read::number(&Asked::threads, 64, 1024), "auto", "work-items of a workgroup",
-                    "256"},
-                   {"vectors", Read::number(&Asked::vectors, 1, 64), "auto", "vectors of a work-item", "2"},
-                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-                    "elements of a vector, of which N is a multiple but for lines of f32; 0 is 16 "
-                    "bytes of the widest operand",
-                    "0"}}},
-      .program = program,
+      .options =
+          {"map",
+           {arch_option<MapAsked>(),
+            {"dtype", ReadsMap::element(&MapAsked::type, "f16, bf16, f32"), "f16",
+             "element type of what --operands does not say"},
+            {"expr",
+             ReadsMap::parsed(&MapAsked::formulas, "name = expression; ...",
+                              [](const MapAsked&, const std::string& text) { return parse_formulas(text); }),
+             "y = silu(a) * b + c", "what is computed, in f32", "",
+             "Several formulas are separated by ';'. A name that is read before it is written is in "
+             "place, and stands for its new, not yet rounded "
+             "value in later formulas. Operators + - * / ^, a >= b ? x : y (also > <= <), functions " +
+                 formula_functions() +
+                 ". Numbers are f32; int(a) of a name of i32 or i8, trunc(x) and 0x1f are integers "
+                 "modulo 2^32 (v, w), exact, with + - * of their own, and are written as i32."},
+            {"operands",
+             {"a:f32,b:bf16:row,c:column,d:scalar",
+              [](MapAsked& asked, const std::string& text) {
+                read_operands(asked, text);
+                return std::string();
+              }},
+             "",
+             "types and shapes of names: whole is M x N, row 1 x N, column M x 1, scalar one number"},
+            {"m", ReadsMap::number(&MapAsked::m, 1, most), "1",
+             "rows; without rows and columns among the operands a matrix is a line of M N elements"},
+            {"n", ReadsMap::number(&MapAsked::n, 1, line), "100000", "columns"},
+            {"threads", ReadsMap::number(&MapAsked::threads, 64, 1024), "auto", "work-items of a workgroup",
+             "256"},
+            {"vectors", ReadsMap::number(&MapAsked::vectors, 1, 64), "auto", "vectors of a work-item", "2"},
+            {"vector", ReadsMap::number(&MapAsked::vector, 0, 8), "auto",
+             "elements of a vector, of which N is a multiple but for lines of f32; 0 is 16 "
+             "bytes of the widest operand",
+             "0"}}},
+      .program = map_program,
       .sizes =
-          [](const Asked& a) {
+          [](const MapAsked& a) {
             return a.flat() ? std::vector{a.m * a.n} : std::vector{a.m, a.n};
           },
       .size_names = {"m", "n"},
       .data =
-          [](const Asked& a, Workload& w, std::uint64_t seed) {
+          [](const MapAsked& a, Workload& w, std::uint64_t seed) {
             for (const std::string& name : a.formulas.inputs)
               w.random(name, ++seed, largest_of_data(a, name), a.operands.at(name).positive);
           },
-      .reference = reference,
-      .text = [](const Asked& a) { return fmt::format("{}, {} x {} elements", a.formulas.text, a.m, a.n); },
+      .reference = map_reference,
+      .text =
+          [](const MapAsked& a) { return fmt::format("{}, {} x {} elements", a.formulas.text, a.m, a.n); },
       .candidates = candidates,
       .bound = clocks};
   return page_of(std::move(page));

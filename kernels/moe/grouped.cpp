@@ -85,10 +85,10 @@ Program grouped_gemm_program(const GroupedGemm& s) {
 
 namespace {
 
-using Asked = GroupedGemm;
+using GroupedAsked = GroupedGemm;
 
 // Groups in any order, some twice, some not at all; -1 and one too many are none.
-void data(const Asked& s, Workload& w, std::uint64_t seed) {
+void grouped_data(const GroupedAsked& s, Workload& w, std::uint64_t seed) {
   const double size = s.type == Element::i8 ? 127 : 1;
   w.random("a", seed, size), w.random("b", seed + 1, size);
   random_scales(w, s.scales, "sa", 1 / size, seed + 2), random_scales(w, s.scales, "sb", 1 / size, seed + 3);
@@ -101,7 +101,7 @@ void data(const Asked& s, Workload& w, std::uint64_t seed) {
   w.set("groups_of_blocks", groups);
 }
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> grouped_reference(const GroupedAsked& s, const Workload& w, const Results&) {
   const bool block = s.scales == Scales::block, mx = s.scales == Scales::mx;
   const std::int64_t each = block ? 128
                             : mx  ? 32
@@ -131,45 +131,46 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> grouped_gemm_kernel() {
-  using Read = Reads<Asked>;
-  return page_of(Page<Asked>{
+  using Read = Reads<GroupedAsked>;
+  return page_of(Page<GroupedAsked>{
       .summary = "C[p,N] = A[p,K] x B[g,N,K]^T, blocks of rows with a matrix each, as a table says; bf16, "
                  "f16, fp8, i8, mxfp4",
       .options = {"grouped_gemm",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
+                  {arch_option<GroupedAsked>(),
+                   {"dtype", Read::element(&GroupedAsked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
                     "element type of A and B"},
-                   scales_option<Asked>(&Asked::scales, &Asked::type),
-                   {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
-                   {"m", Read::number(&Asked::m, 1, 1 << 22), "300",
+                   scales_option<GroupedAsked>(&GroupedAsked::scales, &GroupedAsked::type),
+                   {"out", Read::element(&GroupedAsked::out, "f16, bf16, f32"), "bf16", "element type of C"},
+                   {"m", Read::number(&GroupedAsked::m, 1, 1 << 22), "300",
                     "rows of A, those of a group in whole blocks"},
-                   {"n", Read::number(&Asked::n, 1, 1 << 20), "128", "rows of each B, a multiple of 4"},
-                   {"k", Read::number(&Asked::k, 1, 1 << 14), "256",
+                   {"n", Read::number(&GroupedAsked::n, 1, 1 << 20), "128",
+                    "rows of each B, a multiple of 4"},
+                   {"k", Read::number(&GroupedAsked::k, 1, 1 << 14), "256",
                     "columns of A and B, a multiple of 8; of 8 bits 16, of blocks 128, of fp4 256"},
-                   {"groups", Read::number(&Asked::groups, 1, 1 << 12), "4", "matrices B"},
-                   {"tile-m", Read::number(&Asked::tile_m, 1, 512), "64",
+                   {"groups", Read::number(&GroupedAsked::groups, 1, 1 << 12), "4", "matrices B"},
+                   {"tile-m", Read::number(&GroupedAsked::tile_m, 1, 512), "64",
                     "rows of a block, which the table counts: 64, 128 or 256"},
-                   {"tile-n", Read::number(&Asked::tile_n, 1, 512), "auto",
+                   {"tile-n", Read::number(&GroupedAsked::tile_n, 1, 512), "auto",
                     "columns of a workgroup: 64, 128 or 256; of blocks 128, of fp4 32 for each wave", "64"},
-                   {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto",
+                   {"waves", Read::product("2x2", &GroupedAsked::waves_m, &GroupedAsked::waves_n), "auto",
                     "waves along M and N", "2x2"},
-                   direct_to_lds_option<Asked>(&Asked::transfer)}},
+                   direct_to_lds_option<GroupedAsked>(&GroupedAsked::transfer)}},
       .program = grouped_gemm_program,
       .sizes =
-          [](const Asked& s) {
+          [](const GroupedAsked& s) {
             return std::vector{s.m, s.n, s.k, s.groups};
           },
       .size_names = {"m", "n", "k", "groups"},
-      .data = data,
-      .reference = reference,
+      .data = grouped_data,
+      .reference = grouped_reference,
       .text =
-          [](const Asked& s) {
+          [](const GroupedAsked& s) {
             return fmt::format("C[{0},{1}] = A[{0},{2}] x B[g,{1},{2}]^T, {3} groups, {4}, scales {5} -> {6}",
                                s.m, s.n, s.k, s.groups, to_string(s.type), to_string(s.scales),
                                to_string(s.out));
           },
       .candidates =
-          [](const Asked&, const Flags& fixed) {
+          [](const GroupedAsked&, const Flags& fixed) {
             std::vector<Flags> all;
             for (const char* tile : {"64", "128", "256"})
               for (const char* waves : {"2x2", "2x4"})
@@ -179,7 +180,7 @@ std::unique_ptr<Kernel> grouped_gemm_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const GroupedAsked& s) {
             const double rate =
                              products_per_clock(s.arch, codegen::bits(s.type) <= 8 ? machine::Operand::fp8
                                                                                    : machine::Operand::f16),

@@ -16,38 +16,38 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : MoeSpec, MoeSizes {};
-using Read = Reads<Asked>;
+struct MoeAsked : MoeSpec, MoeSizes {};
+using ReadsMoe = Reads<MoeAsked>;
 
 /// One of the two products.
 std::unique_ptr<Kernel> product(bool second) {
-  std::vector<Option<Asked>> rows = {
-      arch_option<Asked>(),
-      {"dtype", Read::element(&Asked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
+  std::vector<Option<MoeAsked>> rows = {
+      arch_option<MoeAsked>(),
+      {"dtype", ReadsMoe::element(&MoeAsked::type, "f16, bf16, fp8, i8, fp4"), "bf16",
        "element type; fp4, of MX, where the target multiplies it"},
-      scales_option<Asked>(&MoeSpec::scales, &MoeSpec::type),
-      {"group", Read::number(&Asked::group, 0, 1024), "0",
+      scales_option<MoeAsked>(&MoeSpec::scales, &MoeSpec::type),
+      {"group", ReadsMoe::number(&MoeAsked::group, 0, 1024), "0",
        "k that share a scale of weights of 4 bits, 8 in a word of i32: 32, 64 or 128; 0: weights of the same "
        "type"},
-      {"tokens", Read::number(&Asked::tokens, 1, 1 << 14), "100", "rows of X"},
-      {"k", Read::number(&Asked::k, 1, 1 << 20), "256",
+      {"tokens", ReadsMoe::number(&MoeAsked::tokens, 1, 1 << 14), "100", "rows of X"},
+      {"k", ReadsMoe::number(&MoeAsked::k, 1, 1 << 20), "256",
        "columns of the model, a multiple of 8; of 8 bits 16, of blocks 128, of fp4 256"},
-      {"inter", Read::number(&Asked::inter, 1, 1 << 20), "128",
+      {"inter", ReadsMoe::number(&MoeAsked::inter, 1, 1 << 20), "128",
        "columns between the two products, a multiple of 8; summed over as those of the model"},
-      {"experts", Read::number(&Asked::experts, 1, 1 << 12), "4", "experts"},
-      {"tile-m", Read::number(&Asked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
+      {"experts", ReadsMoe::number(&MoeAsked::experts, 1, 1 << 12), "4", "experts"},
+      {"tile-m", ReadsMoe::number(&MoeAsked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
   if (second)
-    rows.insert(rows.begin() + 3, {"out", Read::element(&Asked::out, "f32, f16, bf16"), "f32",
+    rows.insert(rows.begin() + 3, {"out", ReadsMoe::element(&MoeAsked::out, "f32, f16, bf16"), "f32",
                                    "type of the sums, which atomics add: f32, f16, bf16 where " +
                                        machine::with(&machine::Target::buffer_adds_bf16).names()});
-  return kernel_of<Asked>(
+  return kernel_of<MoeAsked>(
       {second ? "down projection, weighted by the routing, rows added up by token; bf16, f16, fp8, i8, mxfp4"
               : "rows gathered by token, gate and up projection, SwiGLU; bf16, f16, fp8, i8, mxfp4",
        {second ? "moe_stage2" : "moe_stage1", std::move(rows)},
-       [=](const Asked& asked, const BuildOptions& how) {
+       [=](const MoeAsked& asked, const BuildOptions& how) {
          return build(second ? moe_stage2_program(asked) : moe_stage1_program(asked), how);
        },
-       [=](const Asked& asked, std::uint64_t seed) {
+       [=](const MoeAsked& asked, std::uint64_t seed) {
          MoeSizes sizes = asked;
          // Two experts for each token, and less than a block of padding for each expert.
          const std::int64_t most = 2 * sizes.tokens + sizes.experts * (asked.tile_m - 1);

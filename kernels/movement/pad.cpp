@@ -8,7 +8,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct PadAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t n = 4, h = 28, w = 28, c = 64;
@@ -19,7 +19,7 @@ struct Asked {
 };
 
 // [pad]
-Program pad_program(const Asked& s) {
+Program pad_program(const PadAsked& s) {
   constexpr int threads = 256;
   const int v = s.vector_length(),
             lanes = static_cast<int>(
@@ -44,7 +44,7 @@ Program pad_program(const Asked& s) {
 }
 // [pad end]
 
-std::vector<Judged> pad_reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> pad_reference(const PadAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "0"};
   for (std::int64_t n = 0; n < s.n; ++n)
     for (std::int64_t i = -s.top; i < s.h + s.bottom; ++i)
@@ -106,38 +106,39 @@ std::vector<Judged> concat_reference(const Beside& s, const Workload& w, const R
 } // namespace
 
 std::unique_ptr<Kernel> pad_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<PadAsked>;
+  Page<PadAsked> page{
       .summary = "Y[n,i,j,c] = X[n,i-top,j-left,c], 0 outside of X: padding of images, NHWC",
       .options = {"pad",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32, fp8, i8"), "bf16", "element type"},
-                   {"n", Read::number(&Asked::n, 1, 65535), "4", "images"},
-                   {"h", Read::number(&Asked::h, 1, 60000), "28", "rows of an image"},
-                   {"w", Read::number(&Asked::w, 1, 1000000), "28", "pixels of a row"},
-                   {"c", Read::number(&Asked::c, 1, 8192), "64", "channels, a multiple of a vector"},
-                   {"top", Read::number(&Asked::top, -1000, 1000), "1",
+                  {arch_option<PadAsked>(),
+                   {"dtype", Read::element(&PadAsked::type, "f16, bf16, f32, fp8, i8"), "bf16",
+                    "element type"},
+                   {"n", Read::number(&PadAsked::n, 1, 65535), "4", "images"},
+                   {"h", Read::number(&PadAsked::h, 1, 60000), "28", "rows of an image"},
+                   {"w", Read::number(&PadAsked::w, 1, 1000000), "28", "pixels of a row"},
+                   {"c", Read::number(&PadAsked::c, 1, 8192), "64", "channels, a multiple of a vector"},
+                   {"top", Read::number(&PadAsked::top, -1000, 1000), "1",
                     "rows before; a negative number cuts off"},
-                   {"bottom", Read::number(&Asked::bottom, -1000, 1000), "1", "rows after"},
-                   {"left", Read::number(&Asked::left, -1000, 1000), "1", "pixels before each row"},
-                   {"right", Read::number(&Asked::right, -1000, 1000), "1", "pixels after it"},
-                   {"vector", Read::number(&Asked::vector, 0, 16), "auto",
+                   {"bottom", Read::number(&PadAsked::bottom, -1000, 1000), "1", "rows after"},
+                   {"left", Read::number(&PadAsked::left, -1000, 1000), "1", "pixels before each row"},
+                   {"right", Read::number(&PadAsked::right, -1000, 1000), "1", "pixels after it"},
+                   {"vector", Read::number(&PadAsked::vector, 0, 16), "auto",
                     "elements that one instruction moves: 1 takes any C, 0 is 16 bytes", "0"}}},
       .program = pad_program,
-      .sizes = [](const Asked& s) { return std::vector{s.n, s.h, s.w, s.high(), s.wide(), s.c}; },
+      .sizes = [](const PadAsked& s) { return std::vector{s.n, s.h, s.w, s.high(), s.wide(), s.c}; },
       .size_names = {"n", "h", "w", "ho", "wo", "c"},
       .reference = pad_reference,
       .text =
-          [](const Asked& s) {
+          [](const PadAsked& s) {
             return fmt::format("Y[{0},{4},{5},{3}] = X[{0},{1},{2},{3}] with zeros around it, {6}", s.n, s.h,
                                s.w, s.c, s.high(), s.wide(), to_string(s.type));
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const PadAsked& s, const Flags& fixed) {
             return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.c}))}}, fixed);
           },
       .bound =
-          [](const Asked& s) {
+          [](const PadAsked& s) {
             return rounds(s.arch, s.n * s.high() * up(s.wide() * s.c, 256 * s.vector_length()), 8) * 8000;
           }};
   return page_of(std::move(page));

@@ -9,7 +9,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct TransposeAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 1, m = 256, n = 256;
@@ -19,7 +19,7 @@ struct Asked {
 
 // A work-item has a block of `down` rows and a vector of columns, reads it by rows and writes it to LDS by columns.
 // [transpose]
-Program transpose_program(const Asked& s) {
+Program transpose_program(const TransposeAsked& s) {
   constexpr int side = 64, threads = 256;
   const int v = s.vector_length();
   if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
@@ -60,7 +60,7 @@ Program transpose_program(const Asked& s) {
 }
 // [transpose end]
 
-std::vector<Judged> transpose_reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> transpose_reference(const TransposeAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "0"};
   for (std::int64_t b = 0; b < s.b; ++b)
     for (std::int64_t j = 0; j < s.n; ++j)
@@ -113,34 +113,37 @@ std::vector<Judged> swap_reference(const Swapped& a, const Workload& w, const Re
 } // namespace
 
 std::unique_ptr<Kernel> transpose_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<TransposeAsked>;
+  Page<TransposeAsked> page{
       .summary = "Y[b,n,m] = X[b,m,n], tiles of 64 x 64 through LDS",
       .options = {"transpose",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type"},
-                   {"b", Read::number(&Asked::b, 1, 65535), "1", "matrices"},
-                   {"m", Read::number(&Asked::m, 1, 1 << 20), "256", "rows of X, a multiple of a vector"},
-                   {"n", Read::number(&Asked::n, 1, 1 << 20), "256", "columns of X, a multiple of a vector"},
-                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+                  {arch_option<TransposeAsked>(),
+                   {"dtype", Read::element(&TransposeAsked::type, "f16, bf16, f32"), "bf16", "element type"},
+                   {"b", Read::number(&TransposeAsked::b, 1, 65535), "1", "matrices"},
+                   {"m", Read::number(&TransposeAsked::m, 1, 1 << 20), "256",
+                    "rows of X, a multiple of a vector"},
+                   {"n", Read::number(&TransposeAsked::n, 1, 1 << 20), "256",
+                    "columns of X, a multiple of a vector"},
+                   {"vector", Read::number(&TransposeAsked::vector, 0, 8), "auto",
                     "elements that one instruction moves: 1 takes any matrix, 0 is 16 bytes", "0"}}},
       .program = transpose_program,
       .sizes =
-          [](const Asked& s) {
+          [](const TransposeAsked& s) {
             return std::vector{s.b, s.m, s.n};
           },
       .size_names = {"b", "m", "n"},
       .reference = transpose_reference,
       .text =
-          [](const Asked& s) {
+          [](const TransposeAsked& s) {
             return fmt::format("Y[{0},{2},{1}] = X[{0},{1},{2}] transposed, {3}", s.b, s.m, s.n,
                                to_string(s.type));
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const TransposeAsked& s, const Flags& fixed) {
             return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.m, s.n}))}}, fixed);
           },
-      .bound = [](const Asked& s) { return rounds(s.arch, s.b * up(s.m, 64) * up(s.n, 64), 8) * 8000; }};
+      .bound =
+          [](const TransposeAsked& s) { return rounds(s.arch, s.b * up(s.m, 64) * up(s.n, 64), 8) * 8000; }};
   return page_of(std::move(page));
 }
 

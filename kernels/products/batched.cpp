@@ -8,7 +8,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct BatchedAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
   std::int64_t b = 4, m = 128, n = 128, k = 256;
@@ -28,7 +28,7 @@ std::optional<SymLayout> apart(Sym matrices, Sym rows, Sym columns, const std::o
 }
 
 // [batched_gemm]
-Program program(const Asked& s) {
+Program batched_program(const BatchedAsked& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("batched_gemm: " + what); };
   if (s.type != Element::f16 && s.type != Element::bf16)
     refuse(fmt::format("--dtype {}\n  hint   f16 or bf16", to_string(s.type)));
@@ -45,7 +45,7 @@ Program program(const Asked& s) {
   std::array<std::optional<Sym>, 6> by;
   for (std::size_t i = 0; i < by.size(); ++i)
     if (s.distance[i])
-      by[i] = k.size(Asked::distances[i], {.least = 0, .most = 1 << 16, .multiple = i < 4 ? 8 : 4});
+      by[i] = k.size(BatchedAsked::distances[i], {.least = 0, .most = 1 << 16, .multiple = i < 4 ? 8 : 4});
   const Sym as = s.same_a ? Sym(1) : B, xs = s.same_x ? Sym(1) : B;
   const Tensor C = k.output("c", s.out, {B, M, N}, apart(B, M, N, by[4], by[5])),
                A = k.input("a", s.type, {as, M, K}, apart(as, M, K, by[0], by[1])),
@@ -72,14 +72,14 @@ Program program(const Asked& s) {
 }
 // [batched_gemm end]
 
-std::vector<std::int64_t> sizes(const Asked& s) {
+std::vector<std::int64_t> sizes(const BatchedAsked& s) {
   std::vector out{s.b, s.m, s.n, s.k};
   for (const auto& there : s.distance)
     if (there) out.push_back(*there);
   return out;
 }
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> batched_reference(const BatchedAsked& s, const Workload& w, const Results&) {
   Judged c{"c", {}, {}, "2 K 2^-24 sum |a x| + u |c|"};
   const Eigen::Index m = s.m, n = s.n, k = s.k;
   for (std::int64_t b = 0; b < s.b; ++b) {
@@ -97,49 +97,49 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> batched_gemm_kernel() {
-  using Read = Reads<Asked>;
-  std::vector<Option<Asked>> options{
-      arch_option<Asked>(),
-      {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A and X"},
-      {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of C"},
-      {"b", Read::number(&Asked::b, 1, 65535), "4", "matrices"},
-      {"m", Read::number(&Asked::m, 1, 1 << 16), "128", "rows of A"},
-      {"n", Read::number(&Asked::n, 1, 1 << 16), "128", "rows of X, a multiple of 4"},
-      {"k", Read::number(&Asked::k, 1, 1 << 16), "256", "columns of A and X, a multiple of 8"},
-      {"same-a", Read::yes(&Asked::same_a), "no", "one A for all products"},
-      {"same-x", Read::yes(&Asked::same_x), "no", "one X for all products"},
-      {"tile", Read::number(&Asked::tile, 1, 256), "auto", "rows and columns of a workgroup: 32, 64 or 128",
-       "64"}};
-  for (std::size_t i = 0; i < std::size(Asked::distances); ++i) {
-    std::string name = Asked::distances[i];
+  using Read = Reads<BatchedAsked>;
+  std::vector<Option<BatchedAsked>> options{
+      arch_option<BatchedAsked>(),
+      {"dtype", Read::element(&BatchedAsked::type, "f16, bf16"), "bf16", "element type of A and X"},
+      {"out", Read::element(&BatchedAsked::out, "f16, bf16, f32"), "bf16", "element type of C"},
+      {"b", Read::number(&BatchedAsked::b, 1, 65535), "4", "matrices"},
+      {"m", Read::number(&BatchedAsked::m, 1, 1 << 16), "128", "rows of A"},
+      {"n", Read::number(&BatchedAsked::n, 1, 1 << 16), "128", "rows of X, a multiple of 4"},
+      {"k", Read::number(&BatchedAsked::k, 1, 1 << 16), "256", "columns of A and X, a multiple of 8"},
+      {"same-a", Read::yes(&BatchedAsked::same_a), "no", "one A for all products"},
+      {"same-x", Read::yes(&BatchedAsked::same_x), "no", "one X for all products"},
+      {"tile", Read::number(&BatchedAsked::tile, 1, 256), "auto",
+       "rows and columns of a workgroup: 32, 64 or 128", "64"}};
+  for (std::size_t i = 0; i < std::size(BatchedAsked::distances); ++i) {
+    std::string name = BatchedAsked::distances[i];
     name[3] = '-';
-    const Read distance{"no, or 0 to 65536", [=](Asked& asked, const std::string& text) -> std::string {
-                          asked.distance[i] = text == "no" ? std::nullopt : number_in(text, 0, 1 << 16);
-                          return text == "no" || asked.distance[i]
-                                     ? ""
-                                     : "is neither no nor a number from 0 to 65536";
-                        }};
+    const Read distance{
+        "no, or 0 to 65536", [=](BatchedAsked& asked, const std::string& text) -> std::string {
+          asked.distance[i] = text == "no" ? std::nullopt : number_in(text, 0, 1 << 16);
+          return text == "no" || asked.distance[i] ? "" : "is neither no nor a number from 0 to 65536";
+        }};
     const std::string help = fmt::format("elements between {} of {}, a size of the launch",
                                          i % 2 == 0 ? "rows" : "the matrices", "AXC"[i / 2]);
     const char* more = i < 4 ? "a multiple of 8" : "a multiple of 4; what lies there stays";
     options.push_back({name, distance, "no", help, "", more});
   }
-  Page<Asked> page{.summary = "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
-                   .options = {"batched_gemm", std::move(options)},
-                   .program = program,
-                   .sizes = sizes,
-                   .size_names = {"b", "m", "n", "k"},
-                   .reference = reference};
-  page.text = [](const Asked& s) {
+  Page<BatchedAsked> page{.summary =
+                              "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
+                          .options = {"batched_gemm", std::move(options)},
+                          .program = batched_program,
+                          .sizes = sizes,
+                          .size_names = {"b", "m", "n", "k"},
+                          .reference = batched_reference};
+  page.text = [](const BatchedAsked& s) {
     return fmt::format("C[{0},{1},{2}] = A[{6},{1},{3}] x X[{7},{2},{3}]^T, {4} -> {5}", s.b, s.m, s.n, s.k,
                        to_string(s.type), to_string(s.out), s.same_a ? 1 : s.b, s.same_x ? 1 : s.b);
   };
-  page.candidates = [](const Asked&, const Flags& fixed) {
+  page.candidates = [](const BatchedAsked&, const Flags& fixed) {
     std::vector<Flags> all;
     for (const char* tile : {"32", "64", "128"}) add_candidate(all, {{"tile", tile}}, fixed);
     return all;
   };
-  page.bound = [](const Asked& s) {
+  page.bound = [](const BatchedAsked& s) {
     const double trip = 200 + s.tile * s.tile * 64.0 / products_per_clock(s.arch, machine::Operand::f16);
     return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) *
            (3000 + static_cast<double>(up(s.k, 64)) * trip);

@@ -11,7 +11,7 @@ namespace {
 using codegen::Atom;
 using codegen::MmaTiling;
 
-struct Asked {
+struct DualAsked {
   std::string arch{codegen::usual_target}, act = "silu";
   Element type = Element::bf16, out = Element::bf16;
   std::int64_t m = 128, n = 128, k = 256;
@@ -23,9 +23,9 @@ struct Asked {
 
 constexpr int v = 8; ///< elements of 16 bytes
 
-Formulas formula(const Asked& s) { return parse_formulas("y = " + s.act + "(a) * b"); }
+Formulas formula(const DualAsked& s) { return parse_formulas("y = " + s.act + "(a) * b"); }
 
-void check(const Asked& s, const Target& target) {
+void check(const DualAsked& s, const Target& target) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("dual_gemm: {}\n  hint   {}", what, hint));
   };
@@ -52,7 +52,7 @@ void check(const Asked& s, const Target& target) {
 
 // One tile of X, read once, for both products.
 // [dual_gemm]
-Program program(const Asked& s) {
+Program dual_program(const DualAsked& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
   const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m,
@@ -96,7 +96,7 @@ Program program(const Asked& s) {
 // [dual_gemm end]
 
 // |act(a)| <= |a|, and its slope is at most 1.2.
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> dual_reference(const DualAsked& s, const Workload& w, const Results&) {
   Judged y{
       "y", {}, {}, "4.8 K 2^-24 sum |x g| sum |x u| + the error of each f32 operation after them + u |y|"};
   const Formulas f = formula(s);
@@ -120,43 +120,44 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> dual_gemm_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<DualAsked>;
+  Page<DualAsked> page{
       .summary = "Y[M,N] = act(X G^T) * (X U^T), the up-projection of a gated feed-forward layer "
                  "(SwiGLU), f16 or bf16",
-      .options = {"dual_gemm",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "of X and of both matrices"},
-                   {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "of Y"},
-                   {"act",
-                    Read::one_of(&Asked::act, {{"silu", std::string("silu")},
-                                               {"gelu", std::string("gelu")},
-                                               {"gelu_tanh", std::string("gelu_tanh")},
-                                               {"relu", std::string("relu")}}),
-                    "silu", "of the first product; gelu is that of erf"},
-                   {"m", Read::number(&Asked::m, 1, 1 << 24), "128", "rows of X"},
-                   {"n", Read::number(&Asked::n, 1, 1 << 20), "128", "rows of each matrix, a multiple of 4"},
-                   {"k", Read::number(&Asked::k, 1, 1 << 16), "256",
-                    "columns of X and of both matrices, a multiple of 8"},
-                   {"tile", Read::product("128x64x64", &Asked::tile_m, &Asked::tile_n, &Asked::tile_k),
-                    "auto", "rows and columns of a workgroup, and a step along K", "128x64x64"},
-                   {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto",
-                    "waves along M and N", "2x2"},
-                   direct_to_lds_option<Asked>(&Asked::transfer)}},
-      .program = program,
+      .options =
+          {"dual_gemm",
+           {arch_option<DualAsked>(),
+            {"dtype", Read::element(&DualAsked::type, "f16, bf16"), "bf16", "of X and of both matrices"},
+            {"out", Read::element(&DualAsked::out, "f16, bf16, f32"), "bf16", "of Y"},
+            {"act",
+             Read::one_of(&DualAsked::act, {{"silu", std::string("silu")},
+                                            {"gelu", std::string("gelu")},
+                                            {"gelu_tanh", std::string("gelu_tanh")},
+                                            {"relu", std::string("relu")}}),
+             "silu", "of the first product; gelu is that of erf"},
+            {"m", Read::number(&DualAsked::m, 1, 1 << 24), "128", "rows of X"},
+            {"n", Read::number(&DualAsked::n, 1, 1 << 20), "128", "rows of each matrix, a multiple of 4"},
+            {"k", Read::number(&DualAsked::k, 1, 1 << 16), "256",
+             "columns of X and of both matrices, a multiple of 8"},
+            {"tile", Read::product("128x64x64", &DualAsked::tile_m, &DualAsked::tile_n, &DualAsked::tile_k),
+             "auto", "rows and columns of a workgroup, and a step along K", "128x64x64"},
+            {"waves", Read::product("2x2", &DualAsked::waves_m, &DualAsked::waves_n), "auto",
+             "waves along M and N", "2x2"},
+            direct_to_lds_option<DualAsked>(&DualAsked::transfer)}},
+      .program = dual_program,
       .sizes =
-          [](const Asked& s) {
+          [](const DualAsked& s) {
             return std::vector{s.m, s.n, s.k};
           },
       .size_names = {"m", "n", "k"},
-      .reference = reference,
+      .reference = dual_reference,
       .text =
-          [](const Asked& s) {
+          [](const DualAsked& s) {
             return fmt::format("Y[{0},{1}] = {3}(X[{0},{2}] x G[{1},{2}]^T) * (X x U^T), {4} -> {5}", s.m,
                                s.n, s.k, s.act, to_string(s.type), to_string(s.out));
           },
       .candidates =
-          [](const Asked&, const Flags& fixed) {
+          [](const DualAsked&, const Flags& fixed) {
             std::vector<Flags> all;
             for (const auto& [tile, waves] : {std::pair("128x64x64", "2x2"),
                                               {"256x128x64", "2x4"},
@@ -171,7 +172,7 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const DualAsked& s) {
             check(s, Target::named(s.arch));
             const double trips = static_cast<double>(up(s.k, s.tile_k)),
                          products = 2.0 * s.tile_m * s.tile_n * s.tile_k /

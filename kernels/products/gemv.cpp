@@ -6,7 +6,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct GemvAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
   int m = 1, rows = 4, vectors = 2, vector = 0, distance = 1;
@@ -14,26 +14,26 @@ struct Asked {
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
-constexpr int waves = 4; ///< each has rows of W of its own
+constexpr int gemv_waves = 4; ///< each has rows of W of its own
 
-void check(const Asked& s) {
+void check(const GemvAsked& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("gemv: {}\n  hint   {}", what, hint));
   };
-  if (s.rows % waves != 0) refuse(fmt::format("--rows {}", s.rows), "4, 8 or 16: a wave has whole rows");
+  if (s.rows % gemv_waves != 0) refuse(fmt::format("--rows {}", s.rows), "4, 8 or 16: a wave has whole rows");
   const int v = s.vector_length();
   if ((v & (v - 1)) != 0 || v > 128 / codegen::bits(s.type))
     refuse(fmt::format("--vector {}", v), "1, 2, 4, of 16 bits also 8");
-  if (s.m * s.rows / waves * s.vectors * v > 256)
+  if (s.m * s.rows / gemv_waves * s.vectors * v > 256)
     refuse(fmt::format("--m {} with --rows {} and --vectors {}", s.m, s.rows, s.vectors),
            "fewer: a work-item has m * rows / 4 * vectors * elements sums, at most 256");
 }
 
 // Each work-item sums its own columns, and one fold after the loop joins those of a wave.
 // [gemv]
-Program program(const Asked& s) {
+Program gemv_program(const GemvAsked& s) {
   check(s);
-  const int v = s.vector_length(), wide = 64 * v * s.vectors, threads = 64 * waves;
+  const int v = s.vector_length(), wide = 64 * v * s.vectors, threads = 64 * gemv_waves;
   Program k("gemv", Target::named(s.arch), threads);
   const Sym N = k.size("n", {.most = 1 << 22}), K = k.size("k", {.most = 1 << 20, .multiple = v});
   const Tensor Y = k.output("y", s.out, {s.m, N}), X = k.input("x", s.type, {s.m, K}),
@@ -58,7 +58,7 @@ Program program(const Asked& s) {
 }
 // [gemv end]
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> gemv_reference(const GemvAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "(K / lanes + 8) 2^-24 sum |x w| + u |y|"};
   const auto k = static_cast<std::size_t>(s.k), n = static_cast<std::size_t>(s.n);
   for (std::size_t i = 0; i < static_cast<std::size_t>(s.m); ++i)
@@ -78,39 +78,40 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> gemv_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<GemvAsked>;
+  Page<GemvAsked> page{
       .summary = "Y[M,N] = X[M,K] x W[N,K]^T for 1 to 8 rows: at the speed of memory",
-      .options =
-          {"gemv",
-           {arch_option<Asked>(),
-            {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of X and W"},
-            {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "element type of Y"},
-            {"m", Read::number(&Asked::m, 1, 8), "1", "rows of X; fixed when the kernel is built"},
-            {"n", Read::number(&Asked::n, 1, 1 << 22), "1024", "rows of W"},
-            {"k", Read::number(&Asked::k, 1, 1 << 20), "4096", "columns of X and W, a multiple of a vector"},
-            {"rows", Read::number(&Asked::rows, 4, 32), "auto", "rows of W for a workgroup of four waves",
-             "4"},
-            {"vectors", Read::number(&Asked::vectors, 1, 8), "auto",
-             "vectors of a row that a work-item loads in an iteration", "2"},
-            {"distance", Read::number(&Asked::distance, 0, 3), "auto", "iterations that loads run ahead",
-             "1"},
-            {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-             "elements that one instruction moves; 0: 16 bytes", "0"}}},
-      .program = program,
+      .options = {"gemv",
+                  {arch_option<GemvAsked>(),
+                   {"dtype", Read::element(&GemvAsked::type, "f16, bf16, f32"), "bf16",
+                    "element type of X and W"},
+                   {"out", Read::element(&GemvAsked::out, "f16, bf16, f32"), "bf16", "element type of Y"},
+                   {"m", Read::number(&GemvAsked::m, 1, 8), "1", "rows of X; fixed when the kernel is built"},
+                   {"n", Read::number(&GemvAsked::n, 1, 1 << 22), "1024", "rows of W"},
+                   {"k", Read::number(&GemvAsked::k, 1, 1 << 20), "4096",
+                    "columns of X and W, a multiple of a vector"},
+                   {"rows", Read::number(&GemvAsked::rows, 4, 32), "auto",
+                    "rows of W for a workgroup of four waves", "4"},
+                   {"vectors", Read::number(&GemvAsked::vectors, 1, 8), "auto",
+                    "vectors of a row that a work-item loads in an iteration", "2"},
+                   {"distance", Read::number(&GemvAsked::distance, 0, 3), "auto",
+                    "iterations that loads run ahead", "1"},
+                   {"vector", Read::number(&GemvAsked::vector, 0, 8), "auto",
+                    "elements that one instruction moves; 0: 16 bytes", "0"}}},
+      .program = gemv_program,
       .sizes =
-          [](const Asked& s) {
+          [](const GemvAsked& s) {
             return std::vector{s.n, s.k};
           },
       .size_names = {"n", "k"},
-      .reference = reference,
+      .reference = gemv_reference,
       .text =
-          [](const Asked& s) {
+          [](const GemvAsked& s) {
             return fmt::format("Y[{0},{1}] = X[{0},{2}] x W[{1},{2}]^T, {3} -> {4}", s.m, s.n, s.k,
                                to_string(s.type), to_string(s.out));
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const GemvAsked& s, const Flags& fixed) {
             const int v = widest_vector(s.type, {s.k});
             std::vector<Flags> all;
             for (const int rows : {4, 8})
@@ -126,7 +127,7 @@ std::unique_ptr<Kernel> gemv_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const GemvAsked& s) {
             check(s);
             const double trips = static_cast<double>(up(s.k, 64 * s.vector_length() * s.vectors)),
                          trip =

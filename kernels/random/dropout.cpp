@@ -12,7 +12,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct DropoutAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   double p = 0.1;
@@ -31,7 +31,7 @@ Expr random_word(Program& k, Sym i, Expr key0, Expr key1) {
   return choose(word & 2, choose(word & 1, w[3], w[2]), choose(word & 1, w[1], w[0]));
 }
 
-Program program(const Asked& s) {
+Program dropout_program(const DropoutAsked& s) {
   const int v = s.vector_length(), tile = s.threads * v;
   Program k("dropout", Target::named(s.arch), s.threads);
   const Sym N = k.size("n", {.most = (std::int64_t{1} << 29) - 8, .multiple = v});
@@ -67,13 +67,13 @@ std::array<std::uint32_t, 4> published(std::array<std::uint32_t, 4> counter,
   return counter;
 }
 
-void data(const Asked&, Workload& w, std::uint64_t seed) {
+void dropout_data(const DropoutAsked&, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   const auto half = [](std::uint64_t v) { return static_cast<double>(static_cast<std::int32_t>(v)); };
   w.set("key", {half(seed & 0xffffffff), half(seed >> 32)});
 }
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> dropout_reference(const DropoutAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "3 2^-24 |y| + u |y|; what is dropped is 0"};
   const std::vector<double>&x = w.values("x"), &key = w.values("key");
   const auto word = [&](std::size_t i) {
@@ -100,39 +100,40 @@ std::array<Expr, 4> philox4x32(std::array<Expr, 4> c, std::array<Expr, 2> key) {
 }
 
 std::unique_ptr<Kernel> dropout_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<DropoutAsked>;
+  Page<DropoutAsked> page{
       .summary = "y[i] = x[i] / (1 - p) with probability 1 - p, else 0, by Philox4x32-10; the gradient is "
                  "the same of dy",
-      .options =
-          {"dropout",
-           {arch_option<Asked>(),
-            {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of X and Y"},
-            {"p",
-             {"0 to 0.999",
-              [](Asked& s, const std::string& text) -> std::string {
-                const std::string wrong = Read::real(&Asked::p).put(s, text);
-                if (!wrong.empty()) return wrong;
-                return s.p >= 0 && s.p <= 0.999 ? "" : "is not a number from 0 to 0.999";
-              }},
-             "0.1",
-             "what is dropped: words below p 2^32"},
-            {"n", Read::number(&Asked::n, 1, (std::int64_t{1} << 29) - 8), "100000",
-             "elements, a multiple of a vector"},
-            {"threads", Read::number(&Asked::threads, 64, 1024), "auto", "work-items of a workgroup", "256"},
-            {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-             "elements that one instruction moves: 1 takes any N, 0 is 16 bytes", "0"}}},
-      .program = program,
-      .sizes = [](const Asked& s) { return std::vector{s.n}; },
+      .options = {"dropout",
+                  {arch_option<DropoutAsked>(),
+                   {"dtype", Read::element(&DropoutAsked::type, "f16, bf16, f32"), "bf16",
+                    "element type of X and Y"},
+                   {"p",
+                    {"0 to 0.999",
+                     [](DropoutAsked& s, const std::string& text) -> std::string {
+                       const std::string wrong = Read::real(&DropoutAsked::p).put(s, text);
+                       if (!wrong.empty()) return wrong;
+                       return s.p >= 0 && s.p <= 0.999 ? "" : "is not a number from 0 to 0.999";
+                     }},
+                    "0.1",
+                    "what is dropped: words below p 2^32"},
+                   {"n", Read::number(&DropoutAsked::n, 1, (std::int64_t{1} << 29) - 8), "100000",
+                    "elements, a multiple of a vector"},
+                   {"threads", Read::number(&DropoutAsked::threads, 64, 1024), "auto",
+                    "work-items of a workgroup", "256"},
+                   {"vector", Read::number(&DropoutAsked::vector, 0, 8), "auto",
+                    "elements that one instruction moves: 1 takes any N, 0 is 16 bytes", "0"}}},
+      .program = dropout_program,
+      .sizes = [](const DropoutAsked& s) { return std::vector{s.n}; },
       .size_names = {"n"},
-      .data = data,
-      .reference = reference,
-      .text = [](const Asked& s) { return fmt::format("dropout of {} elements, p = {}", s.n, s.p); },
+      .data = dropout_data,
+      .reference = dropout_reference,
+      .text = [](const DropoutAsked& s) { return fmt::format("dropout of {} elements, p = {}", s.n, s.p); },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const DropoutAsked& s, const Flags& fixed) {
             return candidates_by_threads(s.type, s.n, {64, 256}, fixed);
           },
-      .bound = [](const Asked&
+      .bound = [](const DropoutAsked&
                       s) { // ten rounds for four elements: 40 products of 16 clocks and 80 operations of 4
         const int tile = s.threads * s.vector_length(), resident = resident_by_waves(s.threads);
         const double each = s.vector_length() < 4 ? 4.0 : 1.0;

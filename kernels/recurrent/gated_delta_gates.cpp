@@ -56,7 +56,7 @@ Program gated_delta_gates_program(const Asked& s) {
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> gates_reference(const Asked& s, const Workload& w, const Results&) {
   Judged gates{"gates", {}, {}, "65 2^-24 sum |g|"}, betas{"betas", {}, {}, "0"};
   for (std::int64_t n = 0; n < s.chunks(); ++n)
     for (std::int64_t b = 0; b < s.batch; ++b)
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> gated_delta_gates_kernel() {
     for (std::size_t i = 3; i < g.size(); i += 11) g[i] = i % 2 == 0 ? -INFINITY : -1e6;
     w.set("g", g);
   };
-  page.reference = reference;
+  page.reference = gates_reference;
   page.bound = [](const Asked& s) {
     return rounds(s.arch, s.batch * s.heads * s.chunks(), resident_by_waves(64)) * 6000;
   };

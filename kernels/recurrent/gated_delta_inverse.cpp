@@ -232,7 +232,7 @@ namespace {
 
 // Row by row: T(i) = e(i) - sum over m < i of A(i,m) T(m). Sums along all ways from i to j bound errors: of |A|, and of |A| but for one
 // step, which is the error of A.
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> inverse_reference(const Asked& s, const Workload& w, const Results&) {
   constexpr std::size_t C = delta_chunk;
   const auto D = static_cast<std::size_t>(s.key);
   Judged out{"inverse",
@@ -292,7 +292,7 @@ std::unique_ptr<Kernel> gated_delta_inverse_kernel() {
     w.random("keys", seed + 1, 0.2), w.random("betas", seed + 20, 1, true);
     w.set("gates", falling_gates(s.chunks() * s.batch * s.heads, seed));
   };
-  page.reference = reference;
+  page.reference = inverse_reference;
   page.bound = [](const Asked& s) { return rounds(s.arch, s.batch * s.heads * s.chunks(), 4) * 14000; };
   return page_of(std::move(page));
 }

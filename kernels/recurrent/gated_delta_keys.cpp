@@ -1,14 +1,13 @@
 // Queries and keys by chunks, and keys by columns too.
 #include "../transposed.h"
 #include "gated_delta_page.h"
+#include "gated_delta_step.h"
 
 namespace inlay::kernels {
 
 using Asked = GatedDeltaChunk;
 
-namespace {
-constexpr double epsilon = 1e-6; ///< beside the squares of a query or a key, as in gated_delta_step
-} // namespace
+namespace {} // namespace
 
 // [gated_delta_keys]
 Program gated_delta_keys_program(const Asked& s) {
@@ -22,7 +21,9 @@ Program gated_delta_keys_program(const Asked& s) {
                keys = k.output("keys", s.type, {N, B, H, chunk, D}),
                columns = k.output("key_columns", s.type, {N, B, H, D, chunk}),
                Q = k.input("q", s.type, {B, T, H, D}), K = k.input("k", s.type, {B, T, H, D});
-  const auto unit = [&](Expr x, Expr squares) { return s.normalise ? x * rsqrt(squares + epsilon) : x; };
+  const auto unit = [&](Expr x, Expr squares) {
+    return s.normalise ? x * rsqrt(squares + delta_epsilon) : x;
+  };
   const auto said = [&](const Tensor& of, Sym n, Sym b, Sym h, Sym i, Sym d) {
     const Sym t = chunk * n + i;
     const Expr squares = k.sum(D, [&](Sym j) { return k(of, {b, t, h, j}) * k(of, {b, t, h, j}); });
@@ -69,7 +70,7 @@ Program gated_delta_keys_program(const Asked& s) {
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> keys_reference(const Asked& s, const Workload& w, const Results&) {
   const std::int64_t C = delta_chunk, D = s.key;
   const std::string formula = "(D + 8) 2^-24 |x| + u |x|";
   Judged queries{"queries", {}, {}, formula}, keys{"keys", {}, {}, formula},
@@ -87,7 +88,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
             double squares = 0;
             for (std::int64_t d = 0; d < D; ++d)
               squares += x[from + static_cast<std::size_t>(d)] * x[from + static_cast<std::size_t>(d)];
-            const double by = s.normalise ? 1 / std::sqrt(squares + epsilon) : 1;
+            const double by = s.normalise ? 1 / std::sqrt(squares + delta_epsilon) : 1;
             for (std::int64_t d = 0; d < D; ++d) {
               const double value = x[from + static_cast<std::size_t>(d)] * by,
                            bound =
@@ -115,7 +116,7 @@ std::unique_ptr<Kernel> gated_delta_keys_kernel() {
                                   return fmt::format("queries and keys [{},{},{},64,{}], {}", s.chunks(),
                                                      s.batch, s.heads, s.key, to_string(s.type));
                                 });
-  page.reference = reference;
+  page.reference = keys_reference;
   page.bound = [](const Asked& s) { return rounds(s.arch, s.batch * s.heads * s.chunks(), 4) * 16000; };
   return page_of(std::move(page));
 }

@@ -83,7 +83,7 @@ Program gated_delta_out_program(const Asked& s) {
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> out_reference(const Asked& s, const Workload& w, const Results&) {
   const std::int64_t C = delta_chunk, D = s.key, E = s.value;
   const double u = codegen::unit_roundoff(s.type), tiny = codegen::smallest_positive(s.type),
                sums = (static_cast<double>(D) + 24) * u32, scale = 1 / std::sqrt(static_cast<double>(D));
@@ -145,7 +145,7 @@ std::unique_ptr<Kernel> gated_delta_out_kernel() {
     w.random("queries", seed + 21, 0.2), w.random("keys", seed + 22, 0.2);
     w.set("gates", falling_gates(s.chunks() * s.batch * s.heads, seed));
   };
-  page.reference = reference;
+  page.reference = out_reference;
   page.bound = [](const Asked& s) { return rounds(s.arch, s.batch * s.heads * s.chunks(), 3) * 20000; };
   return page_of(std::move(page));
 }

@@ -88,7 +88,7 @@ Program gated_delta_rows_program(const Asked& s) {
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> rows_reference(const Asked& s, const Workload& w, const Results&) {
   const std::int64_t C = delta_chunk, D = s.key, E = s.value;
   const double u = codegen::unit_roundoff(s.type), tiny = codegen::smallest_positive(s.type),
                sums = (static_cast<double>(C) + 16) * u32;
@@ -146,7 +146,7 @@ std::unique_ptr<Kernel> gated_delta_rows_kernel() {
     w.random("betas", seed + 20, 1, true);
     w.set("gates", falling_gates(s.chunks() * s.batch * s.heads, seed));
   };
-  page.reference = reference;
+  page.reference = rows_reference;
   page.bound = [](const Asked& s) { return rounds(s.arch, s.batch * s.heads * s.chunks(), 3) * 16000; };
   return page_of(std::move(page));
 }

@@ -88,7 +88,7 @@ Program gated_delta_state_program(const Asked& s) {
 
 namespace {
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& left) {
+std::vector<Judged> state_reference(const Asked& s, const Workload& w, const Results& left) {
   const std::int64_t C = delta_chunk, D = s.key, E = s.value;
   const double u = codegen::unit_roundoff(s.type), tiny = codegen::smallest_positive(s.type);
   Judged after{
@@ -156,7 +156,7 @@ std::unique_ptr<Kernel> gated_delta_state_kernel() {
     w.random("w", seed + 21, 0.2), w.random("key_columns", seed + 22, 0.2);
     w.set("gates", falling_gates(s.chunks_of_launch * s.batch * s.heads, seed));
   };
-  page.reference = reference;
+  page.reference = state_reference;
   page.bound = [](const Asked& s) {
     return rounds(s.arch, s.batch * s.heads * up(s.value, s.columns), resident_by_waves(4 * s.columns) / 2) *
            (4000 + 20.0 * s.columns);

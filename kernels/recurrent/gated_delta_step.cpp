@@ -10,11 +10,9 @@
 namespace inlay::kernels {
 namespace {
 
-using Asked = GatedDeltaStep;
+using StepAsked = GatedDeltaStep;
 
-constexpr double epsilon = 1e-6; ///< beside the squares of a query or a key
-
-void check(const Asked& s) {
+void check(const StepAsked& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("gated_delta_step: {}\n  hint   {}", what, hint));
   };
@@ -53,7 +51,9 @@ Program gated_delta_step_program(const GatedDeltaStep& s) {
   const auto unit = [&](const Tensor& of, Sym b, Sym h, Sym d) {
     const Expr x = k(of, {b, h, d, 0});
     if (!s.normalise) return x;
-    return x * rsqrt(k.sum(D, [&](Sym i) { return k(of, {b, h, i, 0}) * k(of, {b, h, i, 0}); }) + epsilon);
+    return x * rsqrt(k.sum(D, [&](Sym i) {
+             return k(of, {b, h, i, 0}) * k(of, {b, h, i, 0});
+           }) + delta_epsilon);
   };
   const auto after = [&](Sym b, Sym h, Sym d, Sym e) { // the state
     const auto before = [&](Sym i) {
@@ -81,7 +81,7 @@ Program gated_delta_step_program(const GatedDeltaStep& s) {
     const Fragment x = k.load(k.tile(of, {1, 1, D, 1}, {b, hk, 0, 0}).keep({2, 3}), of_keys, 1);
     if (!s.normalise) return x;
     const Fragment squares = k.fold(Monoid::sum, k.map({x}, [](const Exprs& a) { return a[0] * a[0]; }), 0);
-    return k.map({x, squares}, [](const Exprs& a) { return a[0] * rsqrt(a[1] + epsilon); });
+    return k.map({x, squares}, [](const Exprs& a) { return a[0] * rsqrt(a[1] + delta_epsilon); });
   };
   const auto number = [&](const Tensor& of) {
     return k.load(k.tile(of, {1, 1, 1, 1}, {b, h, 0, 0}).keep({2, 3}), of_head, 1);
@@ -106,7 +106,7 @@ Program gated_delta_step_program(const GatedDeltaStep& s) {
 
 namespace {
 
-void data(const Asked& s, Workload& w, std::uint64_t seed) {
+void step_data(const StepAsked& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("beta", seed + 20, 1, true);
   if (!s.normalise) w.random("k", seed + 21, 0.2), w.random("q", seed + 22, 0.2);
@@ -117,7 +117,7 @@ void data(const Asked& s, Workload& w, std::uint64_t seed) {
 }
 
 // S' = e^g S + k beta (v - (e^g S)^T k)^T and o = S'^T q / sqrt(D), column by column.
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> step_reference(const StepAsked& s, const Workload& w, const Results&) {
   const auto at = [&](const char* of, std::int64_t n) { return w.values(of)[static_cast<std::size_t>(n)]; };
   const std::int64_t D = s.key, E = s.value;
   const double sums = (static_cast<double>(D) + 16) * u32;
@@ -136,7 +136,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
       std::vector<double> x;
       double squares = 0;
       for (std::int64_t d = 0; d < D; ++d) x.push_back(at(of, of_key + d)), squares += x.back() * x.back();
-      for (double& e : x) e *= s.normalise ? 1 / std::sqrt(squares + epsilon) : 1;
+      for (double& e : x) e *= s.normalise ? 1 / std::sqrt(squares + delta_epsilon) : 1;
       return x;
     };
     const std::vector<double> key = unit("k"), query = unit("q");
@@ -165,44 +165,48 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> gated_delta_step_kernel() {
-  using Read = Reads<Asked>;
-  return page_of(Page<Asked>{
+  using Read = Reads<StepAsked>;
+  return page_of(Page<StepAsked>{
       .summary = "S = e^g S + k beta (v - (e^g S)^T k)^T and o = S^T q / sqrt(D): a token of the gated delta "
                  "rule (Qwen3-Next), the state in place",
       .options =
           {"gated_delta_step",
-           {arch_option<Asked>(),
-            {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of Q, K, V and O"},
-            {"state", Read::element(&Asked::state, "f16, bf16, f32"), "f32", "element type of the state"},
-            {"batch", Read::number(&Asked::batch, 1, 65535), "3", "sequences, each with a state"},
-            {"heads", Read::number(&Asked::heads, 1, 1 << 10), "4", "heads of V, a multiple of the group"},
-            {"group", Read::number(&Asked::group, 1, 64), "2", "heads of V that share one of Q and K"},
-            {"key", Read::number(&Asked::key, 1, 1024), "128", "elements of a key: 32, 64, 128 or 256"},
-            {"value", Read::number(&Asked::value, 1, 1024), "128", "elements of a value: 32, 64, 128 or 256"},
-            {"decay", Read::yes(&Asked::decay), "yes",
+           {arch_option<StepAsked>(),
+            {"dtype", Read::element(&StepAsked::type, "f16, bf16, f32"), "bf16",
+             "element type of Q, K, V and O"},
+            {"state", Read::element(&StepAsked::state, "f16, bf16, f32"), "f32", "element type of the state"},
+            {"batch", Read::number(&StepAsked::batch, 1, 65535), "3", "sequences, each with a state"},
+            {"heads", Read::number(&StepAsked::heads, 1, 1 << 10), "4",
+             "heads of V, a multiple of the group"},
+            {"group", Read::number(&StepAsked::group, 1, 64), "2", "heads of V that share one of Q and K"},
+            {"key", Read::number(&StepAsked::key, 1, 1024), "128", "elements of a key: 32, 64, 128 or 256"},
+            {"value", Read::number(&StepAsked::value, 1, 1024), "128",
+             "elements of a value: 32, 64, 128 or 256"},
+            {"decay", Read::yes(&StepAsked::decay), "yes",
              "the state is multiplied by e^g first; g is at most 0"},
-            {"normalise", Read::yes(&Asked::normalise), "yes", "q and k are divided by their length"},
-            {"columns", Read::number(&Asked::columns, 1, 1024), "auto", "values of a workgroup", "64"},
-            {"threads", Read::number(&Asked::threads, 64, 256), "auto", "work-items of a workgroup", "256"}}},
+            {"normalise", Read::yes(&StepAsked::normalise), "yes", "q and k are divided by their length"},
+            {"columns", Read::number(&StepAsked::columns, 1, 1024), "auto", "values of a workgroup", "64"},
+            {"threads", Read::number(&StepAsked::threads, 64, 256), "auto", "work-items of a workgroup",
+             "256"}}},
       .program = gated_delta_step_program,
       .sizes =
-          [](const Asked& s) {
+          [](const StepAsked& s) {
             if (s.heads % s.group != 0)
               throw std::invalid_argument(
                   fmt::format("gated_delta_step: --heads {} is no multiple of --group {}", s.heads, s.group));
             return std::vector{s.batch, s.heads};
           },
       .size_names = {"batch", "heads"},
-      .data = data,
-      .reference = reference,
+      .data = step_data,
+      .reference = step_reference,
       .text =
-          [](const Asked& s) {
+          [](const StepAsked& s) {
             return fmt::format(
                 "O[{0},{1},{3}] and the states [{0},{1},{2},{3}] after a token, {4}, state {5}", s.batch,
                 s.heads, s.key, s.value, to_string(s.type), to_string(s.state));
           },
       .candidates =
-          [](const Asked&, const Flags& fixed) {
+          [](const StepAsked&, const Flags& fixed) {
             std::vector<Flags> all;
             for (const int columns : {32, 64, 128})
               for (const int threads : {64, 128, 256})
@@ -211,7 +215,7 @@ std::unique_ptr<Kernel> gated_delta_step_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const StepAsked& s) {
             const double moved = 2.0 * s.key * s.columns * codegen::bits(s.state) / 8;
             return rounds(s.arch, s.batch * s.heads * up(s.value, s.columns),
                           resident_by_waves(s.threads) / 2) *

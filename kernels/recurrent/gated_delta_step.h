@@ -14,6 +14,8 @@ namespace inlay::kernels {
 
 using codegen::Element;
 
+inline constexpr double delta_epsilon = 1e-6; ///< beside the squares of a query or a key
+
 struct GatedDeltaStep {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, state = Element::f32;

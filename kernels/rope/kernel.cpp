@@ -14,10 +14,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : RopeSpec {
+struct RopeAsked : RopeSpec {
   std::int64_t tokens = 64, heads_of_token = 32, rows = 4096;
 };
-using Read = Reads<Asked>;
+using ReadsRope = Reads<RopeAsked>;
 
 } // namespace
 
@@ -81,32 +81,34 @@ Problem rope_problem(const RopeSpec& spec, std::int64_t tokens, std::int64_t hea
 
 std::unique_ptr<Kernel> rope_kernel() {
   constexpr std::int64_t most = 1 << 22;
-  return kernel_of<Asked>(
+  return kernel_of<RopeAsked>(
       {"rotary position embedding: pairs of a head's halves turned by their token's angles",
        {"rope",
-        {arch_option<Asked>(),
-         {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
-         {"tokens", Read::number(&Asked::tokens, 1, most), "64", "tokens"},
-         {"heads", Read::number(&Asked::heads_of_token, 1, 1 << 10), "32", "heads of a token"},
-         {"head-dim", Read::number(&Asked::head_dim, 1, 1 << 16), "128",
+        {arch_option<RopeAsked>(),
+         {"dtype", ReadsRope::element(&RopeAsked::type, "f16, bf16, f32"), "f16", "element type"},
+         {"tokens", ReadsRope::number(&RopeAsked::tokens, 1, most), "64", "tokens"},
+         {"heads", ReadsRope::number(&RopeAsked::heads_of_token, 1, 1 << 10), "32", "heads of a token"},
+         {"head-dim", ReadsRope::number(&RopeAsked::head_dim, 1, 1 << 16), "128",
           "elements of a head: 32, 64, 128, 256 or 512"},
-         {"rows", Read::number(&Asked::rows, 1, most), "4096", "rows of the tables of cosines and sines"},
-         {"threads", Read::number(&Asked::threads, 1, 1024), "auto", "work-items: 64, 128 or 256", "256"},
-         {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X"}}},
-       [](const Asked& asked, const BuildOptions& how) { return build_rope(asked, how); },
-       [](const Asked& asked, std::uint64_t seed) {
+         {"rows", ReadsRope::number(&RopeAsked::rows, 1, most), "4096",
+          "rows of the tables of cosines and sines"},
+         {"threads", ReadsRope::number(&RopeAsked::threads, 1, 1024), "auto", "work-items: 64, 128 or 256",
+          "256"},
+         {"in-place", ReadsRope::yes(&RopeAsked::in_place), "no", "Y takes the place of X"}}},
+       [](const RopeAsked& asked, const BuildOptions& how) { return build_rope(asked, how); },
+       [](const RopeAsked& asked, std::uint64_t seed) {
          return rope_problem(asked, asked.tokens, asked.heads_of_token, asked.rows, seed);
        },
        {"tokens", "heads", "rows"},
-       [](const Asked& asked) {
+       [](const RopeAsked& asked) {
          return std::vector{asked.tokens, asked.heads_of_token, asked.rows};
        },
-       [](const Asked&, const Flags& fixed) {
+       [](const RopeAsked&, const Flags& fixed) {
          std::vector<Flags> all;
          for (const char* threads : {"64", "128", "256"}) add_candidate(all, {{"threads", threads}}, fixed);
          return all;
        },
-       [](const Asked& asked) {
+       [](const RopeAsked& asked) {
          const int resident = resident_by_waves(asked.threads);
          return rounds(asked.arch, asked.tokens * up(asked.heads_of_token, std::max(asked.heads(), 1)),
                        resident) *

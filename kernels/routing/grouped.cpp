@@ -9,7 +9,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct GatingAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::f32;
   int experts = 256, groups = 8, of_groups = 4, k = 8;
@@ -23,7 +23,7 @@ struct Asked {
   [[nodiscard]] int vector() const { return std::gcd(members() / lanes(), 128 / codegen::bits(type)); }
 };
 
-void check(const Asked& s) {
+void check(const GatingAsked& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("grouped_gating: {}\n  hint   {}", what, hint));
   };
@@ -42,7 +42,7 @@ void check(const Asked& s) {
 // A score is s = 1 / (1 + exp(-x)), an expert's rank is by s + bias. A group counts as much as its two best; the best groups are chosen,
 // and of their experts the k best, of equal ones the least number first. Weights are the scores, without the bias, over their sum.
 // [grouped_gating]
-Program program(const Asked& s) {
+Program grouped_gating_program(const GatingAsked& s) {
   check(s);
   constexpr int lanes = 16, threads = 256, rows = threads / lanes;
   const int G = s.groups, S = s.members(), v = s.vector(), L = s.lanes();
@@ -203,7 +203,7 @@ std::vector<std::size_t> order_of(const std::vector<double>& of, const std::vect
   return order;
 }
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& result) {
+std::vector<Judged> grouped_gating_reference(const GatingAsked& s, const Workload& w, const Results& result) {
   Judged weights{"weights", {}, {}, "(24 + 4 |x|) 2^-24 w"},
       ids{"ids", {}, {}, "0, between scores that are (16 + 4 |x|) 2^-24 apart"};
   const auto n = static_cast<std::size_t>(s.experts), chosen = static_cast<std::size_t>(s.k),
@@ -252,29 +252,29 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& 
 } // namespace
 
 std::unique_ptr<Kernel> grouped_gating_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<GatingAsked>;
+  Page<GatingAsked> page{
       .summary = "the k best experts of each token's best groups, by a sigmoid and a bias, and their scores "
                  "(DeepSeek-V3)",
-      .options = {"grouped_gating",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f32", "of the logits"},
-                   {"m", Read::number(&Asked::m, 1, 1 << 22), "64", "tokens"},
-                   {"experts", Read::number(&Asked::experts, 1, 1 << 16), "256",
-                    "experts, a multiple of 32 up to 512"},
-                   {"groups", Read::number(&Asked::groups, 1, 16), "8",
-                    "groups of experts: 1, 2, 4, 8 or 16"},
-                   {"topk-group", Read::number(&Asked::of_groups, 1, 16), "4",
-                    "groups that experts are taken of; a group counts as much as its two best experts"},
-                   {"k", Read::number(&Asked::k, 1, 16), "8", "experts of a token"},
-                   {"renormalise", Read::yes(&Asked::renormalise), "yes",
-                    "weights are scores over their sum; no: scores"},
-                   {"scale", Read::real(&Asked::scale), "1", "factor of the weights (DeepSeek-V3: 2.5)"}}},
-      .program = program,
-      .sizes = [](const Asked& s) { return std::vector{s.m}; },
+      .options =
+          {"grouped_gating",
+           {arch_option<GatingAsked>(),
+            {"dtype", Read::element(&GatingAsked::type, "f16, bf16, f32"), "f32", "of the logits"},
+            {"m", Read::number(&GatingAsked::m, 1, 1 << 22), "64", "tokens"},
+            {"experts", Read::number(&GatingAsked::experts, 1, 1 << 16), "256",
+             "experts, a multiple of 32 up to 512"},
+            {"groups", Read::number(&GatingAsked::groups, 1, 16), "8", "groups of experts: 1, 2, 4, 8 or 16"},
+            {"topk-group", Read::number(&GatingAsked::of_groups, 1, 16), "4",
+             "groups that experts are taken of; a group counts as much as its two best experts"},
+            {"k", Read::number(&GatingAsked::k, 1, 16), "8", "experts of a token"},
+            {"renormalise", Read::yes(&GatingAsked::renormalise), "yes",
+             "weights are scores over their sum; no: scores"},
+            {"scale", Read::real(&GatingAsked::scale), "1", "factor of the weights (DeepSeek-V3: 2.5)"}}},
+      .program = grouped_gating_program,
+      .sizes = [](const GatingAsked& s) { return std::vector{s.m}; },
       .size_names = {"m"},
       .data =
-          [](const Asked& s, Workload& w, std::uint64_t seed) { // the odd rows have equal logits
+          [](const GatingAsked& s, Workload& w, std::uint64_t seed) { // the odd rows have equal logits
             w.random("x", seed, 4), w.random("bias", seed + 1, 0.25);
             std::vector<double> x = w.values("x"), bias = w.values("bias");
             for (std::size_t i = 0; i < x.size(); ++i)
@@ -282,9 +282,9 @@ std::unique_ptr<Kernel> grouped_gating_kernel() {
             for (double& b : bias) b = std::round(32 * b) / 32;
             w.set("x", x), w.set("bias", bias);
           },
-      .reference = reference,
+      .reference = grouped_gating_reference,
       .text =
-          [](const Asked& s) {
+          [](const GatingAsked& s) {
             return fmt::format("{} of {} experts in {} of {} groups for {} tokens, {}", s.k, s.experts,
                                s.of_groups, s.groups, s.m, to_string(s.type));
           }};

@@ -6,7 +6,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked {
+struct GroupNormAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::f16;
   std::int64_t b = 2, groups = 32, pixels = 1024;
@@ -18,7 +18,7 @@ struct Asked {
   [[nodiscard]] int wide() const { return threads * vector_length(); }
 };
 
-void check(const Asked& s) {
+void check(const GroupNormAsked& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("group_norm: {}\n  hint   {}", what, hint));
   };
@@ -39,7 +39,7 @@ void check(const Asked& s) {
 // A workgroup has a group of an image: its channels side by side, pixels in parts. The mean is one reading of it, the variance another,
 // of (x - mean)^2, and what is stored a third; not streamed, all three are of the same registers.
 // [group_norm]
-Program program(const Asked& s) {
+Program group_norm_program(const GroupNormAsked& s) {
   check(s);
   const int v = s.vector_length(), wide = s.wide(), C = s.channels;
   Program k("group_norm", Target::named(s.arch), s.threads);
@@ -110,7 +110,7 @@ Program program(const Asked& s) {
 }
 // [group_norm end]
 
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+std::vector<Judged> group_norm_reference(const GroupNormAsked& s, const Workload& w, const Results&) {
   Judged y{"y", {}, {}, "errors of the mean and of the variance, carried, + u |y|"};
   const auto groups = static_cast<std::size_t>(s.groups), channels = static_cast<std::size_t>(s.channels),
              pixels = static_cast<std::size_t>(s.pixels), length = channels * pixels;
@@ -143,38 +143,38 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&)
 } // namespace
 
 std::unique_ptr<Kernel> group_norm_kernel() {
-  using Read = Reads<Asked>;
-  Page<Asked> page{
+  using Read = Reads<GroupNormAsked>;
+  Page<GroupNormAsked> page{
       .summary = "each group of channels of an image to mean 0 and variance 1, channels before pixels (NCHW)",
       .options = {"group_norm",
-                  {arch_option<Asked>(),
-                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
-                   {"b", Read::number(&Asked::b, 1, 65535), "2", "images"},
-                   {"groups", Read::number(&Asked::groups, 1, 1 << 16), "32", "groups of an image"},
-                   {"channels", Read::number(&Asked::channels, 1, 128), "4", "channels of a group"},
-                   {"pixels", Read::number(&Asked::pixels, 1, 1 << 20), "1024",
+                  {arch_option<GroupNormAsked>(),
+                   {"dtype", Read::element(&GroupNormAsked::type, "f16, bf16, f32"), "f16", "element type"},
+                   {"b", Read::number(&GroupNormAsked::b, 1, 65535), "2", "images"},
+                   {"groups", Read::number(&GroupNormAsked::groups, 1, 1 << 16), "32", "groups of an image"},
+                   {"channels", Read::number(&GroupNormAsked::channels, 1, 128), "4", "channels of a group"},
+                   {"pixels", Read::number(&GroupNormAsked::pixels, 1, 1 << 20), "1024",
                     "of a channel (height times width), a multiple of a vector"},
-                   {"epsilon", Read::real(&Asked::epsilon), "1e-5", "added to the variance"},
-                   {"threads", Read::number(&Asked::threads, 1, 1024), "auto",
+                   {"epsilon", Read::real(&GroupNormAsked::epsilon), "1e-5", "added to the variance"},
+                   {"threads", Read::number(&GroupNormAsked::threads, 1, 1024), "auto",
                     "work-items of a group: 64 to 1024", "256"},
-                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+                   {"vector", Read::number(&GroupNormAsked::vector, 0, 8), "auto",
                     "elements that one instruction moves; 0: 16 bytes", "0"},
-                   {"stream", Read::yes(&Asked::streamed), "auto",
+                   {"stream", Read::yes(&GroupNormAsked::streamed), "auto",
                     "channels of any length, so many vectors at a time", "no"}}},
-      .program = program,
+      .program = group_norm_program,
       .sizes =
-          [](const Asked& s) {
+          [](const GroupNormAsked& s) {
             return std::vector{s.b, s.groups, s.pixels};
           },
       .size_names = {"b", "groups", "pixels"},
-      .reference = reference,
+      .reference = group_norm_reference,
       .text =
-          [](const Asked& s) {
+          [](const GroupNormAsked& s) {
             return fmt::format("Y[{0},{1},{2}] in {3} groups of {4} channels, {5}", s.b,
                                s.groups * s.channels, s.pixels, s.groups, s.channels, to_string(s.type));
           },
       .candidates =
-          [](const Asked& s, const Flags& fixed) {
+          [](const GroupNormAsked& s, const Flags& fixed) {
             std::vector<Flags> all;
             int widest = 128 / codegen::bits(s.type);
             while (s.pixels % widest != 0 || s.channels * widest > 128) widest /= 2;
@@ -190,7 +190,7 @@ std::unique_ptr<Kernel> group_norm_kernel() {
             return all;
           },
       .bound =
-          [](const Asked& s) {
+          [](const GroupNormAsked& s) {
             check(s);
             if (!s.streamed && s.pixels > s.wide())
               throw std::invalid_argument("a channel is longer than the capacity");

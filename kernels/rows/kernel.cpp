@@ -21,8 +21,8 @@ double subnormal(Element type) { return type == Element::f16 ? std::ldexp(1, -25
 // Below the smallest normal number, the error of rounding in units of the last place is that of the smallest ones.
 double half_of_last(Element type) { return codegen::smallest_positive(type) / 2; }
 
-using Asked = RowAsked;
-using Read = Reads<Asked>;
+using RowsAsked = RowAsked;
+using ReadsRows = Reads<RowsAsked>;
 using Program = codegen::Program (*)(const RowSpec&);
 using MakeProblem = Problem (*)(const RowSpec&, std::int64_t, std::int64_t, std::uint64_t);
 
@@ -30,35 +30,37 @@ using MakeProblem = Problem (*)(const RowSpec&, std::int64_t, std::int64_t, std:
 std::unique_ptr<Kernel> of_rows(const std::string& name, const std::string& summary,
                                 const std::string& length, Program program, MakeProblem problem, bool folds,
                                 bool normalises) {
-  std::vector<Option<Asked>> rows = row_options<Asked>(length, folds);
+  std::vector<Option<RowsAsked>> rows = row_options<RowsAsked>(length, folds);
   if (folds)
     rows.push_back(
-        {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X, and H that of R"});
+        {"in-place", ReadsRows::yes(&RowsAsked::in_place), "no", "Y takes the place of X, and H that of R"});
   if (normalises) {
-    rows.push_back({"epsilon", Read::real(&Asked::epsilon), "1e-5", "added to the mean of the squares"});
     rows.push_back(
-        {"residual", Read::yes(&Asked::residual), "no", "h = x + r is stored, and is what is normalised"});
-    rows.push_back({"quant",
-                    Read::parsed(&Asked::quantised, "no, i8, fp8",
-                                 [](const Asked& asked, const std::string& text) -> std::optional<Element> {
-                                   if (text == "no") return {};
-                                   return codegen::parse_element(text, codegen::Target::named(asked.arch));
-                                 }),
-                    "no", "Y in that type, with a scale for each row"});
+        {"epsilon", ReadsRows::real(&RowsAsked::epsilon), "1e-5", "added to the mean of the squares"});
+    rows.push_back({"residual", ReadsRows::yes(&RowsAsked::residual), "no",
+                    "h = x + r is stored, and is what is normalised"});
+    rows.push_back(
+        {"quant",
+         ReadsRows::parsed(&RowsAsked::quantised, "no, i8, fp8",
+                           [](const RowsAsked& asked, const std::string& text) -> std::optional<Element> {
+                             if (text == "no") return {};
+                             return codegen::parse_element(text, codegen::Target::named(asked.arch));
+                           }),
+         "no", "Y in that type, with a scale for each row"});
   }
-  const auto candidates = [=](const Asked& asked, const Flags& fixed) {
+  const auto candidates = [=](const RowsAsked& asked, const Flags& fixed) {
     return row_forms(asked, fixed, folds);
   };
-  const auto bound = [=](const Asked& asked) {
+  const auto bound = [=](const RowsAsked& asked) {
     return row_clocks(asked, folds, asked.quantised || asked.residual ? 3 : 2);
   };
-  return kernel_of<Asked>(
+  return kernel_of<RowsAsked>(
       {summary,
        {name, std::move(rows)},
-       [=](const Asked& asked, const BuildOptions& how) { return build(program(asked), how); },
-       [=](const Asked& asked, std::uint64_t seed) { return problem(asked, asked.m, asked.n, seed); },
+       [=](const RowsAsked& asked, const BuildOptions& how) { return build(program(asked), how); },
+       [=](const RowsAsked& asked, std::uint64_t seed) { return problem(asked, asked.m, asked.n, seed); },
        {"m", length},
-       [](const Asked& asked) {
+       [](const RowsAsked& asked) {
          return std::vector{asked.m, asked.n};
        },
        candidates,

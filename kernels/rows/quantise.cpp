@@ -7,7 +7,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : RowAsked {
+struct QuantiseAsked : RowAsked {
   std::string gate;  ///< the activation of the first half of X, or nothing
   int block = 0;     ///< columns that share a scale; 0: all of a row
   bool amax = false; ///< the greatest magnitudes are a result, too
@@ -16,9 +16,9 @@ struct Asked : RowAsked {
 /// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
 constexpr double least = 0x1p-100;
 
-std::string formula(const Asked& s) { return s.gate.empty() ? "y = a" : "y = " + s.gate + "(a) * b"; }
+std::string formula(const QuantiseAsked& s) { return s.gate.empty() ? "y = a" : "y = " + s.gate + "(a) * b"; }
 
-void check(const std::string& name, const Asked& s) {
+void check(const std::string& name, const QuantiseAsked& s) {
   RowSpec rows = s;
   rows.quantised = {}; // has types of its own
   check_rows(name, rows);
@@ -39,7 +39,7 @@ void check(const std::string& name, const Asked& s) {
 }
 
 // [quantise]
-Program program(const std::string& name, const Asked& s) {
+Program quantise_program(const std::string& name, const QuantiseAsked& s) {
   check(name, s);
   Program k(name, Target::named(s.arch), s.threads, s.where);
   const bool gated = !s.gate.empty();
@@ -128,7 +128,7 @@ Program program(const std::string& name, const Asked& s) {
 // [quantise end]
 
 // The scale by what it is made of, the elements by the scale that was stored.
-std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& result) {
+std::vector<Judged> quantise_reference(const QuantiseAsked& s, const Workload& w, const Results& result) {
   const Formulas f = parse_formulas(formula(s));
   const bool gated = !s.gate.empty();
   const auto rows = static_cast<std::size_t>(s.m), n = static_cast<std::size_t>(s.n);
@@ -172,7 +172,7 @@ std::vector<Judged> reference(const Asked& s, const Workload& w, const Results& 
 }
 
 // Rows of different sizes; one of zeros, whose scale is the least.
-void data(const Asked& s, Workload& w, std::uint64_t seed) {
+void quantise_data(const QuantiseAsked& s, Workload& w, std::uint64_t seed) {
   w.random("x", seed, 6);
   std::vector<double> x = w.values("x");
   const std::size_t row = x.size() / static_cast<std::size_t>(s.m);
@@ -181,53 +181,54 @@ void data(const Asked& s, Workload& w, std::uint64_t seed) {
 }
 
 std::unique_ptr<Kernel> page(const std::string& name, const std::string& summary, bool gated) {
-  using Read = Reads<Asked>;
-  std::vector<Option<Asked>> options = row_options<Asked>("n", true);
+  using Read = Reads<QuantiseAsked>;
+  std::vector<Option<QuantiseAsked>> options = row_options<QuantiseAsked>("n", true);
   if (gated)
     options.push_back(
         {"act",
-         Read::one_of(&Asked::gate,
+         Read::one_of(&QuantiseAsked::gate,
                       {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_tanh"}, {"relu", "relu"}}),
          "gelu_tanh", "of the first half of X; gelu is that of erf"});
-  options.push_back({"quant",
-                     Read::parsed(&Asked::quantised, gated ? "no, i8, fp8, bf8" : "i8, fp8, bf8",
-                                  [=](const Asked& asked, const std::string& text) -> std::optional<Element> {
-                                    if (gated && text == "no") return {};
-                                    return codegen::parse_element(text, Target::named(asked.arch));
-                                  }),
-                     gated ? "no" : "fp8", "type of Y, with scales of f32"});
-  options.push_back({"block", Read::number(&Asked::block, 0, 512), "0",
+  options.push_back(
+      {"quant",
+       Read::parsed(&QuantiseAsked::quantised, gated ? "no, i8, fp8, bf8" : "i8, fp8, bf8",
+                    [=](const QuantiseAsked& asked, const std::string& text) -> std::optional<Element> {
+                      if (gated && text == "no") return {};
+                      return codegen::parse_element(text, Target::named(asked.arch));
+                    }),
+       gated ? "no" : "fp8", "type of Y, with scales of f32"});
+  options.push_back({"block", Read::number(&QuantiseAsked::block, 0, 512), "0",
                      "columns that share a scale, 32 to 512; 0: all of a row"});
-  options.push_back({"amax", Read::yes(&Asked::amax), "no",
+  options.push_back({"amax", Read::yes(&QuantiseAsked::amax), "no",
                      "a result more: what each scale is made of, the greatest magnitude"});
-  Page<Asked> out{.summary = summary,
-                  .options = {name, std::move(options)},
-                  .program = [=](const Asked& s) { return program(name, s); },
-                  .sizes =
-                      [](const Asked& s) {
-                        return std::vector{s.m, s.block > 0 ? s.n / s.block : s.n};
-                      },
-                  .data = data,
-                  .reference = reference,
-                  .text =
-                      [=](const Asked& s) {
-                        return fmt::format(
-                            "Y[{0},{1}] of {2}, {3}{4}", s.m, s.n, s.gate.empty() ? "X" : s.gate + "(A) * B",
-                            to_string(s.type),
-                            !s.quantised
-                                ? std::string()
-                                : fmt::format(" -> {}, a scale for each {}", to_string(*s.quantised),
-                                              s.block > 0 ? fmt::format("{} columns", s.block) : "row"));
-                      }};
+  Page<QuantiseAsked> out{
+      .summary = summary,
+      .options = {name, std::move(options)},
+      .program = [=](const QuantiseAsked& s) { return quantise_program(name, s); },
+      .sizes =
+          [](const QuantiseAsked& s) {
+            return std::vector{s.m, s.block > 0 ? s.n / s.block : s.n};
+          },
+      .data = quantise_data,
+      .reference = quantise_reference,
+      .text =
+          [=](const QuantiseAsked& s) {
+            return fmt::format("Y[{0},{1}] of {2}, {3}{4}", s.m, s.n,
+                               s.gate.empty() ? "X" : s.gate + "(A) * B", to_string(s.type),
+                               !s.quantised
+                                   ? std::string()
+                                   : fmt::format(" -> {}, a scale for each {}", to_string(*s.quantised),
+                                                 s.block > 0 ? fmt::format("{} columns", s.block) : "row"));
+          }};
   out.size_names = {"m", "n"};
   // Blocks do not fold across waves, and rows of them are of any length.
-  out.candidates = [](const Asked& a, const Flags& fixed) {
+  out.candidates = [](const QuantiseAsked& a, const Flags& fixed) {
     std::vector<Flags> forms = row_forms(a, fixed, a.block == 0);
     if (a.block > 0)
       std::erase_if(forms, [](const Flags& form) { return std::stoll(form.at("vectors")) > 4; });
     return forms;
   };
-  out.bound = [](const Asked& a) { return row_clocks(a, a.block == 0, a.gate.empty() ? 1.5 : 2.5); };
+  out.bound = [](const QuantiseAsked& a) { return row_clocks(a, a.block == 0, a.gate.empty() ? 1.5 : 2.5); };
   return page_of(std::move(out));
 }
 

@@ -12,20 +12,20 @@
 namespace inlay::kernels {
 namespace {
 
-struct Asked : WeightOnlySpec {
+struct WeightAsked : WeightOnlySpec {
   std::int64_t m = 200, n = 256, k = 256;
 };
-using Read = Reads<Asked>;
+using ReadsWeight = Reads<WeightAsked>;
 
 /// Whether LDS has room for two stages of the operands of such a tile.
-bool has_room(const Asked& asked, int rows, int columns) {
+bool has_room(const WeightAsked& asked, int rows, int columns) {
   return 2 * (rows + columns) * asked.group * codegen::bits(asked.type) / 8 <=
          codegen::Target::named(asked.arch).lds_bytes;
 }
 
 /// A tile's rows or columns: 128, or 64 where LDS has no room for two stages, where nobody says otherwise.
-Read tile(int Asked::*member) {
-  return {"0 to 512", [=](Asked& asked, const std::string& text) -> std::string {
+ReadsWeight tile(int WeightAsked::*member) {
+  return {"0 to 512", [=](WeightAsked& asked, const std::string& text) -> std::string {
             const auto value = number_in(text, 0, 512);
             if (!value) return "is not a number from 0 to 512";
             asked.*member = *value > 0 ? static_cast<int>(*value) : has_room(asked, 128, 128) ? 128 : 64;
@@ -78,38 +78,42 @@ Problem weight_only_gemm_problem(const WeightOnlySpec& spec, std::int64_t m, std
 
 std::unique_ptr<Kernel> weight_only_gemm_kernel() {
   constexpr std::int64_t most = 1 << 24;
-  return kernel_of<Asked>(
+  return kernel_of<WeightAsked>(
       {"C[M,N] = A[M,K] x W[N,K]^T, weights of 8 or 4 bits with a scale for each group of k, products of 16 "
        "bits",
        {"weight_only_gemm",
-        {arch_option<Asked>(),
-         {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A"},
+        {arch_option<WeightAsked>(),
+         {"dtype", ReadsWeight::element(&WeightAsked::type, "f16, bf16"), "bf16", "element type of A"},
          {"weights",
-          Read::parsed(&Asked::weights, "i4, i8, fp8",
-                       [](const Asked& asked, const std::string& text) {
-                         return text == "i4" ? Element::i32
-                                             : codegen::parse_element(text, Target::named(asked.arch));
-                       }),
+          ReadsWeight::parsed(&WeightAsked::weights, "i4, i8, fp8",
+                              [](const WeightAsked& asked, const std::string& text) {
+                                return text == "i4" ? Element::i32
+                                                    : codegen::parse_element(text, Target::named(asked.arch));
+                              }),
           "i8", "element type of W; i4: 8 in a word of i32, the first one in its lowest bits"},
-         {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
-         {"group", Read::number(&Asked::group, 1, 1024), "64", "k that share a scale: 32, 64, 128"},
-         {"tile-m", tile(&Asked::tile_m), "auto", "rows of C that a workgroup works on", "0",
+         {"out", ReadsWeight::element(&WeightAsked::out, "bf16, f16, f32"), "bf16", "element type of C"},
+         {"group", ReadsWeight::number(&WeightAsked::group, 1, 1024), "64",
+          "k that share a scale: 32, 64, 128"},
+         {"tile-m", tile(&WeightAsked::tile_m), "auto", "rows of C that a workgroup works on", "0",
           "0: 128, or 64 where LDS has no room for two stages"},
-         {"tile-n", tile(&Asked::tile_n), "auto", "columns of C that a workgroup works on; likewise", "0"},
-         {"m", Read::number(&Asked::m, 1, most), "200", "rows of A and C"},
-         {"n", Read::number(&Asked::n, 1, most), "256", "rows of W, columns of C, a multiple of 4"},
-         {"k", Read::number(&Asked::k, 1, most), "256", "columns of A and W, a multiple of the group"}}},
-       [](const Asked& asked, const BuildOptions& how) {
+         {"tile-n", tile(&WeightAsked::tile_n), "auto", "columns of C that a workgroup works on; likewise",
+          "0"},
+         {"m", ReadsWeight::number(&WeightAsked::m, 1, most), "200", "rows of A and C"},
+         {"n", ReadsWeight::number(&WeightAsked::n, 1, most), "256",
+          "rows of W, columns of C, a multiple of 4"},
+         {"k", ReadsWeight::number(&WeightAsked::k, 1, most), "256",
+          "columns of A and W, a multiple of the group"}}},
+       [](const WeightAsked& asked, const BuildOptions& how) {
          return build(weight_only_gemm_program(asked), how);
        },
-       [](const Asked& asked, std::uint64_t seed) {
+       [](const WeightAsked& asked, std::uint64_t seed) {
          return weight_only_gemm_problem(asked, asked.m, asked.n, asked.k, seed);
        },
        {"m", "n", "k"},
-       [](const Asked& asked) {
+       [](const WeightAsked& asked) {
          return std::vector{asked.m, asked.n, asked.k};
        },
-       [](const Asked& asked, const Flags& fixed) {
+       [](const WeightAsked& asked, const Flags& fixed) {
          std::vector<Flags> all;
          const auto values = [&](const char* name, std::vector<std::string> otherwise) {
            return fixed.contains(name) ? std::vector{fixed.at(name)} : std::move(otherwise);
@@ -120,7 +124,7 @@ std::unique_ptr<Kernel> weight_only_gemm_kernel() {
                all.push_back({{"tile-m", rows}, {"tile-n", columns}});
          return all;
        },
-       [](const Asked& asked) {
+       [](const WeightAsked& asked) {
          if (asked.k % asked.group != 0 || asked.n % 4 != 0)
            throw std::invalid_argument("no form takes these sizes");
          if (asked.tile_m * asked.tile_n >= 256 * 256)

@@ -331,6 +331,15 @@ TEST_CASE("expression: what is the same in real arithmetic is one form") {
   CHECK_FALSE(same(rsqrt(a * a), rcp(a)));
   CHECK(same(sqrt(a) * sqrt(a), a));
   CHECK(same(rcp(rcp(a * a)), a * a));
+  // A whole power of a product is a product of powers, also where another takes the place of a factor. A root of one is not.
+  CHECK(same(sqrt(a * b) * sqrt(a * b) * most, a * b * most));
+  CHECK(same(sqrt(a * b) * sqrt(a * b) * sqrt(a * a), a * b * sqrt(a * a)));
+  CHECK_FALSE(same(sqrt(a * b), sqrt(a) * sqrt(b)));
+  CHECK_FALSE(same(sqrt(a * b) * sqrt(a * b) * sqrt(a * a), a * a * b));
+  const Expr squared = w.x.rewrite(w.x.normal(most * most * b), [&](const ExprNode& n) {
+    return n.fn == Fn::fold ? std::optional(a * 2.0) : std::nullopt;
+  });
+  CHECK(same(squared, a * a * b * 4.0));
   // A softmax that is scaled by another number is the same; by one that is not the same everywhere, it is not.
   const auto softmax = [&](Expr by) {
     const auto p = [&](Sym k) { return exp(row(k) - by); };
@@ -348,6 +357,17 @@ TEST_CASE("expression: a fold over a part of its extent is not the fold") {
   const Expr part = w.x.partial_fold(Monoid::max, k, w.n, first, w.load(0, k)),
              whole = w.x.fold(Monoid::max, k, w.n, w.load(0, k));
   CHECK_FALSE(w.x.normal(part) == w.x.normal(whole));
+  // What does not depend on the index comes out, but for what is infinite: there may be no element.
+  const auto sum_of = [&](Expr body) { return w.x.partial_fold(Monoid::sum, k, w.n, first, body); };
+  const Expr b = w.load(1, w.m), x = w.load(0, k), one = w.x.constant(1);
+  const auto same = [&](Expr p, Expr q) { return w.x.normal(p) == w.x.normal(q); };
+  CHECK(same(sum_of(x + b) * 0.5, sum_of(x) * 0.5 + sum_of(b * 0.5)));
+  CHECK(same(sum_of(b), b * sum_of(one)));
+  CHECK(same(sum_of(w.x.constant(3)), sum_of(one) * 3.0));
+  CHECK_FALSE(same(sum_of(b), b));
+  CHECK_FALSE(same(sum_of(b), w.x.number(w.n) * b));
+  CHECK_FALSE(same(sum_of(w.x.constant(INFINITY)), sum_of(one) * INFINITY));
+  CHECK_FALSE(same(w.x.partial_fold(Monoid::max, k, w.n, first, b), b));
   CHECK(to_string(part, [](int) { return "t"; }).find("over [0, ") != std::string::npos);
 }
 

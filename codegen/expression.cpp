@@ -189,10 +189,13 @@ Expr Expressions::substitute(Expr e, std::span<const std::pair<AtomId, Sym>> rep
   const auto visit = [&](auto&& self, int id) -> int {
     if (const auto found = done.find(id); found != done.end()) return found->second;
     ExprNode n = node(id);
-    if (n.fn == Fn::number) n.sym = inlay::substitute(n.sym, replacements);
-    for (Sym& s : n.index) s = inlay::substitute(s, replacements);
-    for (int& a : n.args) a = self(self, a);
-    const int out = n.fn == Fn::number && n.sym.is_constant()
+    bool same = true; // most of a large expression stays: it is not looked up again
+    const auto put = [&](auto& x, auto by) { same = same && x == by, x = by; };
+    if (n.fn == Fn::number) put(n.sym, inlay::substitute(n.sym, replacements));
+    for (Sym& s : n.index) put(s, inlay::substitute(s, replacements));
+    for (int& a : n.args) put(a, self(self, a));
+    const int out = same ? id
+                    : n.fn == Fn::number && n.sym.is_constant()
                         ? constant(static_cast<double>(n.sym.constant()->value())).id
                         : make(std::move(n)).id;
     done.emplace(id, out);

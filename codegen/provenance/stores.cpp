@@ -433,8 +433,8 @@ Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
         }
         if (!only || used.empty()) continue;
         Column out;
+        Assignment at; // once: it has room for as many symbols as there are
         for (std::size_t slot = 0; slot < columns_[columns[used[0]]].size(); ++slot) {
-          Assignment at;
           for (const std::size_t c : used) at.set(dollar(c), Int(columns_[columns[c]][slot]));
           out.push_back(static_cast<int>(evaluate(atom, at).value()));
         }

@@ -30,11 +30,10 @@ double measure(Device& device, const timing::Microbenchmark& b, unsigned n, isa:
   device.fill(zeros.address(), 0, 1U << 20);
   const CodeObject object = CodeObject::parse(timing::microbenchmark_kernel(b, n, arch));
   const LaunchGeometry geometry{{1}, {b.block}, 0};
-  const auto arguments =
-      pack_arguments(object.kernel("k"),
-                     std::vector<runtime::Argument>{runtime::Argument::pointer(result.address()),
-                                                    runtime::Argument::pointer(zeros.address())},
-                     geometry);
+  const auto arguments = pack_arguments(
+      object.kernel("k"),
+      std::vector<Argument>{Argument::pointer(result.address()), Argument::pointer(zeros.address())},
+      geometry);
   const Module module = device.load(object);
   const Function function = device.function(module, "k");
   std::uint64_t best = ~std::uint64_t{0};

@@ -243,6 +243,19 @@ void Interpreter::world_without_trips(const Size& z, Sym rest) {
     if (beyond(u.symbol)) return;
   for (const Size& other : p_.sizes())
     if (!(other.symbol == z.symbol) && other.facts.multiple == 1 && beyond(other.symbol)) return;
+  // n is at most 128 wg: n is 128 a and less than 128 less, of some a >= 1 that wg is or is more than.
+  for (const GridAxis& g : p_.grid()) {
+    const auto c = rest.terms().size() == 1 ? Int(0) - rest.terms()[0].coefficient : Int(0);
+    if (known(g.symbol) || c <= Int(0) || !(rest + Sym(c) * g.symbol == Sym(0)) ||
+        !(floor_mod(c, Int(unit)) == Int(0)))
+      continue;
+    const Sym tiles = some("_tiles", {Int(1), std::nullopt});
+    world_.emplace_back(*z.symbol.as_atom(),
+                        Sym(c) * tiles - Sym(unit) * some("_less_" + std::to_string(c.value() / unit),
+                                                          {Int(0), Int(c.value() / unit - 1)}));
+    world_.emplace_back(*g.symbol.as_atom(), tiles + more);
+    return;
+  }
   world_.emplace_back(*z.symbol.as_atom(), Sym(0) - rest - more);
 }
 

@@ -204,18 +204,39 @@ std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {
 
 std::optional<Sym> Interpreter::begin_of(Sym index, Sym bound, Sym summed) {
   const AtomId atom = *summed.as_atom();
-  const Sym rest = bound - summed;
-  if (mentions(index, atom) || mentions(rest, atom)) return std::nullopt;
-  return index - rest + Sym(1);
+  if (mentions(index, atom)) return std::nullopt;
+  if (const Sym rest = bound - summed; !mentions(rest, atom)) return index - rest + Sym(1);
+  // x < i/g + c from g (x - c + 1) on.
+  for (const inlay::Term& t : bound.terms()) {
+    const SymAtom& of = context_.atom(t.factors()[0].atom);
+    const auto by = of.kind == AtomKind::floor_div ? of.operands[1].constant() : std::nullopt;
+    if (!by || *by <= Int(0) || !(of.operands[0] == summed)) continue;
+    if (const Sym rest = bound - floor_div(summed, Sym(*by)); !mentions(rest, atom))
+      return Sym(*by) * (index - rest + Sym(1));
+  }
+  return std::nullopt;
 }
 
-std::vector<Sym> Interpreter::begins_of(const ExprNode& fold) {
+std::vector<Sym> Interpreter::begins_of(const ExprNode& fold, bool of_finite) {
   std::vector<Sym> begins;
   const Expr body{&x_, fold.args[0]};
+  const auto is_zero = [&](auto&& self, int id, const Fact& fact) -> bool {
+    const ExprNode& n = x_.node(id);
+    const auto zero = [&](int a) { return self(self, a, fact); };
+    if (n.fn == Fn::constant) return n.value == 0;
+    if (n.fn == Fn::inside)
+      return n.value == 0 && (same_bound(n.index[0], n.index[1], fact) || zero(n.args[0]));
+    if (n.fn == Fn::mul) return std::any_of(n.args.begin(), n.args.end(), zero);
+    return n.fn == Fn::add && std::all_of(n.args.begin(), n.args.end(), zero);
+  };
+  const auto is_empty = [&](const Fact& fact) {
+    return outside(body, {}, fact) == empty_element(fold.monoid) ||
+           (of_finite && fold.monoid == Monoid::sum && is_zero(is_zero, body.id, fact));
+  };
   (void)x_.rewrite(body, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::inside)
       if (const auto b = begin_of(n.index[0], n.index[1], fold.sym);
-          b && outside(body, {}, {n.index[0], n.index[1], anything}) == empty_element(fold.monoid))
+          b && is_empty({n.index[0], n.index[1], anything}))
         begins.push_back(*b);
     return std::nullopt;
   });
@@ -224,6 +245,11 @@ std::vector<Sym> Interpreter::begins_of(const ExprNode& fold) {
 
 Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked) {
   const Expr out = x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    // Where a loop has no trip, what it would have folded may all be empty.
+    if (n.fn == Fn::fold && n.index.size() == 1 && !no_trips_.empty())
+      for (const Sym& begin : begins_of(n, true))
+        if (less_equal(world(n.index[0]), ranged(relate(world(begin)), columns)))
+          return x_.constant(empty_element(n.monoid));
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     std::vector<std::pair<Sym, Sym>> intervals;
     for (std::size_t k = 1; k + 1 < n.index.size(); k += 2)

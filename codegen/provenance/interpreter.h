@@ -364,7 +364,8 @@ private:
   std::vector<Sym> ends_of(const ExprNode& fold);
   // And before which it is: of `index` < `bound`, where that is `summed` and a rest, the first that may be in.
   std::optional<Sym> begin_of(Sym index, Sym bound, Sym summed);
-  std::vector<Sym> begins_of(const ExprNode& fold);
+  // `of_finite`: a factor of 0 makes a product 0, as where a loop leaves such trips out.
+  std::vector<Sym> begins_of(const ExprNode& fold, bool of_finite = false);
   // Folds under way inside an expression that are over by now.
   // `asked`: what the normal form of that loses goes there.
   Expr resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);

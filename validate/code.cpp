@@ -242,7 +242,8 @@ CodeReport Sides::run() {
       if (!has_elements(e))
         missing("its instructions convert to " + to_string(e) + ", of which the code has nothing");
   report_.steps = steps_.used();
-  report_.undecided.assign(reasons_.begin(), reasons_.end());
+  for (const std::string& reason : reasons_)
+    report_.undecided.push_back(code_run_ ? code_run_->with_entries(reason) : reason);
   report_.verdict = !report_.refuted.empty()    ? MachineVerdict::refuted
                     : report_.undecided.empty() ? MachineVerdict::validated
                                                 : MachineVerdict::undecided;

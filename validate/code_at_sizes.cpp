@@ -354,8 +354,11 @@ void Sides::concrete_at(const Sample& of, unsigned k) {
   const auto refute = [&](const MachineEvent& e, const std::string& message) {
     const auto& i = flow->instruction(e.instruction);
     const auto line = lines_.at(i.address);
+    auto numbers = s.numbers;
+    for (const auto& [name, value] : run.entries)
+      numbers.emplace_back(name, static_cast<std::int64_t>(RealArithmetic::real(value)));
     report_.refuted.push_back(
-        {i.address, i.text, line ? runtime::isa::to_string(*line) : "", e.wave, e.lane, message, s.numbers});
+        {i.address, i.text, line ? runtime::isa::to_string(*line) : "", e.wave, e.lane, message, numbers});
   };
   const auto byte = [&](int tensor, std::int64_t b) {
     return p_.tensor(tensor).name + " byte " + std::to_string(b);
@@ -369,7 +372,8 @@ void Sides::concrete_at(const Sample& of, unsigned k) {
         if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
             x.inst != nullptr && !key.name->inside.never && (!line || x.inst->where.line() == line->line))
           expected = "for example " + byte(key.name->tensor, key.byte);
-    refute(e, client.wild_text + "; the view of this work-item says " + expected);
+    refute(e, client.wild_text + "; the view of this work-item says " + expected +
+                  (expected == "nothing" ? " is loaded or stored here" : ""));
     return;
   }
   if (stop != Flow::Stop::ended) {

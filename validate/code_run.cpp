@@ -171,8 +171,8 @@ double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
   const Number h =
       random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(8 * byte + bit));
   const int width = bits(p_.tensor(tensor).element);
-  if (bounds_.contains(
-          tensor)) // for half of the sizes beyond everything, so that the branch is taken; some are negative
+  // For half of the sizes beyond everything, so that the branch is taken; some are negative.
+  if (bounds_.contains(tensor))
     return (h + salt_) % 2 == 0 ? 1 << 20 : static_cast<double>((h + salt_) / 2 % 256) - 32;
   if (const auto at = tables_.find(tensor); at != tables_.end())
     return static_cast<double>(entry_of_table(h + salt_, at->second.extent, at->second.any));
@@ -279,11 +279,25 @@ void CodeRun::read_uniforms() {
                                        : names.of(u.tensor, at, end - at, Sym(0), {});
     const Number v = value_of(a);
     of_uniforms_[a] = {nullptr, 0, v};
+    entries.emplace_back(t.name + "[" + to_string(u.at) + "]", v);
     const Sym number = !codegen::is_bound(code_, u) ? coordinate(v)
                        : concrete()                 ? max(coordinate(v), Sym(0))
                                                     : formulas->bound(v);
     uniforms_.emplace_back(*u.symbol.as_atom(), number);
   }
+}
+
+std::string CodeRun::with_entries(std::string text) const {
+  for (const auto& [name, value] : entries)
+    for (const char* of : {"_bound", "_element"}) {
+      const std::string symbol = of + std::to_string(value);
+      for (std::size_t at = 0; (at = text.find(symbol, at)) != std::string::npos; at += name.size()) {
+        const std::size_t end = at + symbol.size();
+        if (end == text.size() || std::isdigit(static_cast<unsigned char>(text[end])) == 0)
+          text.replace(at, symbol.size(), name);
+      }
+    }
+  return text;
 }
 
 ElementAccess CodeRun::place_of(int tensor, const std::vector<Sym>& coordinate) {

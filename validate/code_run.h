@@ -122,6 +122,10 @@ public:
   State state;
   Events loads, stores;
   AccessNames names;
+  /// What tables say for this workgroup, `lengths[wg_x]`, by the numbers that stand for it.
+  std::vector<std::pair<std::string, Number>> entries;
+  /// With these in the place of formulas' symbols for them.
+  [[nodiscard]] std::string with_entries(std::string text) const;
   Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
   std::set<int> in_place;                ///< tensors that the code loads from and stores to
@@ -249,7 +253,7 @@ private:
     bool any; ///< entries may be outside
   };
   std::map<int, Table> tables_; ///< of coordinates, when sizes are numbers
-  std::set<int> bounds_;        ///< tables of bounds: nothing in them is negative
+  std::set<int> bounds_;        ///< tables of bounds: what is negative counts as 0
   std::uint64_t salt_ = 0;      ///< of these sizes
   AtomId tid_;
   bool multiplies_ = false; ///< has matrix products

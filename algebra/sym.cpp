@@ -236,9 +236,16 @@ Sym equal(Sym a, Sym b) {
   return atom(AtomKind::equal, {std::min(a, b), std::max(a, b)});
 }
 
+namespace {
+/// Where the symbol is, or would be put.
+auto place_of(auto& values, AtomId symbol) {
+  return std::lower_bound(values.begin(), values.end(), symbol,
+                          [](const auto& v, AtomId id) { return v.first < id; });
+}
+} // namespace
+
 void Assignment::set(AtomId symbol, Int value) {
-  const auto at = std::lower_bound(values_.begin(), values_.end(), symbol,
-                                   [](const auto& v, AtomId id) { return v.first < id; });
+  const auto at = place_of(values_, symbol);
   if (at != values_.end() && at->first == symbol)
     at->second = value;
   else
@@ -250,8 +257,7 @@ void Assignment::set(Sym symbol, Int value) {
   set(*id, value);
 }
 std::optional<Int> Assignment::get(AtomId symbol) const {
-  const auto at = std::lower_bound(values_.begin(), values_.end(), symbol,
-                                   [](const auto& v, AtomId id) { return v.first < id; });
+  const auto at = place_of(values_, symbol);
   return at != values_.end() && at->first == symbol ? std::optional(at->second) : std::nullopt;
 }
 

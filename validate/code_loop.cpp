@@ -150,10 +150,10 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       std::vector<int> places(count, -1);
       for (unsigned e = 0; e < count; ++e) {
         const auto v1 = get(x, e), v2 = get(y, e);
-        if (v1 && v2)
-          for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds})
-            if (const auto at = map->find(random_of(*v1, *v2)); at != map->end() && places[e] < 0)
-              places[e] = at->second;
+        for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds}) {
+          if (!v1 || !v2 || places[e] >= 0) break;
+          if (const auto at = map->find(random_of(*v1, *v2)); at != map->end()) places[e] = at->second;
+        }
         if (places[e] < 0 && !in_part) return false;
       }
       if (std::all_of(places.begin(), places.end(), [](int p) { return p < 0; })) return false;

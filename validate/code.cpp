@@ -24,7 +24,8 @@ void Sides::symbolic() {
   code_run_->steps = &steps_;
   if (rank_) code_run_->given = {{*p_.together().rank.as_atom(), Sym(std::int64_t{*rank_})}};
   for (const codegen::Tensor& t : p_.tensors())
-    if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
+    if (t.space == codegen::Space::window || (t.space == codegen::Space::global && bits(t.element) < 8))
+      code_run_->names.by_multiples(*formulas_);
   code_run_->begin(); // what it says of numbers from tables, before anybody asks
   std::vector<AtomId> of_trips;
   for (const CodeRegion& r : code_.regions)
@@ -48,6 +49,7 @@ void Sides::symbolic() {
     number_words(samples_.back());
     formulas_->launch(samples_.back().symbols);
   }
+  for (int k = 0; k < 60; ++k) formulas_->launch(draw.at_edges(14).symbols);
   if (follows_ticket()) {
     const codegen::Ticket& ticket = p_.tickets()[0];
     for (const CodeRegion& r : code_.regions)
@@ -95,8 +97,7 @@ void Sides::symbolic() {
       const bool below = ((ways >> k) & 1U) == 0;
       assumed_.push_back({open[k], below});
       const codegen::Condition c = code_run_->fixed(open[k]);
-      part_.facts.push_back(below ? to_string(c.a) + " < " + to_string(c.b)
-                                  : to_string(c.b) + " <= " + to_string(c.a));
+      part_.facts.push_back(formulas_->fact(below ? c.b - c.a - Sym(1) : c.a - c.b));
       std::erase_if(path.samples, [&](std::size_t s) {
         const auto room = value_at(samples_[s], c.b - c.a);
         return room && (*room > Int(0)) != below;

@@ -559,11 +559,11 @@ public:
     }
     // One of several work-items that hold the same stores it: the others are sent out of range.
     if (const auto v = at->constant(); v && v->value() >= out_of_range && u.below_2_31) inside.never = true;
-    if (endless) {
+    if (endless && !inside.never) {
       // No end that anybody is to meet: what passes is inside of it, whether or not the scalar offset counts.
       const auto step = formulas_.number(access.soffset);
       std::vector<std::string> known = formulas_.contract();
-      for (const Sym& d : inside.all) known.push_back("0 <= " + to_string(d));
+      for (const Sym& d : inside.all) known.push_back(formulas_.fact(d));
       const Sym end = u.records - Sym(std::int64_t{access.bytes}) - *at;
       if (!step || formulas_.decide(false, Sym(0), end - *step, known) != Truth::yes) {
         why_ = "that " + to_string(*at) + " bytes and " + to_string(u.step) + " are inside of 2^31";
@@ -694,8 +694,8 @@ private:
         // where symbols of trips mean the same in both.
         const auto trip = [&](const ElementAccess& x) { return known_load ? known_load(x) : -1; };
         ElementAccess named = u->known.empty() ? *first : resolved(*first, u->known, false);
-        if (is_load && !u->known.empty()) {
-          const int with = trip(named), without = trip(*first);
+        if (is_load && (!u->known.empty() || run_.is_seen(first->name->tensor))) {
+          const int with = trip(named), without = u->known.empty() ? with : trip(*first);
           if (without >= 0 && (with < 0 || (without < with && !several_loops)))
             named = *first;
           else if (const auto e = with < 0 ? same_of_code(*first, u->known) : std::nullopt)

@@ -245,7 +245,10 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),
                                     {Int(0), Int(most)});
   formulas_->name(a.periods, a.u);
-  if (shape_->next) code_run_->names.watch({*a.u.as_atom()});
+  const bool windows = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const codegen::Tensor& x) {
+    return x.space == codegen::Space::window;
+  });
+  if (shape_->next || windows) code_run_->names.watch({*a.u.as_atom()});
   a.base = known_of(one.path());
   a.facts = a.base;
   const AtomId u_atom = *a.u.as_atom();
@@ -254,10 +257,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
     for (Sym& d : a.invariants) d = substitute(d, renamed);
   }
   a.last_u = u_atom;
-  for (const Sym& d : a.invariants) a.facts.push_back("0 <= " + to_string(d));
-  a.facts.push_back(to_string(Sym(a.first) + Sym(a.period) * a.u) +
-                    " <= " + to_string(loop_trips() - Sym(1)));
-  a.facts.push_back(to_string(a.u) + " >= 0");
+  for (const Sym& d : a.invariants) a.facts.push_back(formulas_->fact(d));
+  a.facts.push_back(formulas_->fact(loop_trips() - Sym(1) - Sym(a.first) - Sym(a.period) * a.u));
+  a.facts.push_back(formulas_->fact(a.u));
   // The code's places: fresh values, but for those that stay.
   a.start = a.one;
   for (std::size_t k = 0; k < a.start.size(); ++k)

@@ -605,7 +605,8 @@ void Sides::explore(Path start, Abstract* a) {
         else
           a->changed = true;
       }
-      if (a->invariants.empty() && !a->guessed) {
+      const bool guessing = a->invariants.empty() && !a->guessed;
+      if (guessing) {
         a->guessed = true;
         for (std::size_t k = a->from->path().size(); k < path.flow.path().size(); ++k) {
           const auto& all = path.flow.path();
@@ -672,8 +673,9 @@ void Sides::explore(Path start, Abstract* a) {
         a->kind = std::move(kinds);
       }
       Terms& t = path.flow.terms();
+      const bool guessed = guessing && !a->invariants.empty();
       const auto lose = [&](Related& r) {
-        r.kind = Related::Kind::unknown;
+        if (!guessed) r.kind = Related::Kind::unknown; // with the invariants just found it may hold
         a->changed = true;
       };
       const auto holds = [&](int& index, Word now, Word before) {

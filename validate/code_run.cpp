@@ -232,9 +232,6 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
   if (concrete()) return p;
   if (p.window) {
     if (!p.rows.empty()) throw NotFollowed{"loads of the window " + t.name + " at rows that a table names"};
-    for (const codegen::WindowAxis& axis : t.looks)
-      if (axis.looks.size() > 1)
-        throw NotFollowed{"loads of the window " + t.name + ", of which one coordinate is several digits"};
   }
   if (p.by_place) return p;
   p.split = codegen::split(coordinates_, i.access, i.uses);

@@ -104,6 +104,13 @@ public:
     exact_ = false;
     return s;
   }
+  /// The same, each size its least or the largest of these: what is asked of one size against another fails there.
+  Sample at_edges(int trips) {
+    edges_ = true;
+    Sample s = (*this)(trips);
+    edges_ = false;
+    return s;
+  }
   Sample operator()(int trips) {
     Sample s;
     const auto set = [&](const std::string& name, Sym symbol, std::int64_t v) {
@@ -130,6 +137,7 @@ public:
       if (exact_ && random_() % 3 == 0) v = (v + 15) / 16 * 16;
       if (exact_ && !of_loop && !large_ && most > 3 * tile && random_() % 3 == 0) // nearly three whole tiles
         v = 3 * tile - static_cast<std::int64_t>(random_() % 4);
+      if (edges_) v = random_() % 2 == 0 ? z.facts.least : most;
       v = std::min(std::max(v, z.facts.least), z.facts.most);
       v = std::max(v / z.facts.multiple * z.facts.multiple,
                    (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
@@ -179,7 +187,7 @@ private:
   const Code& code_;
   const codegen::Program& p_;
   std::mt19937_64 random_;
-  bool exact_ = false, large_ = false;
+  bool exact_ = false, large_ = false, edges_ = false;
 };
 
 struct Snapshot {

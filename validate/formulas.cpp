@@ -155,52 +155,6 @@ std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, st
   return std::nullopt;
 }
 
-namespace {
-bool never_negative(Sym s) {
-  const Interval i = interval(s);
-  return i.lower && *i.lower >= Int(0);
-}
-
-/// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
-std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0) {
-  for (const Sym& d : at_least_0)
-    for (const Term& t : d.terms()) {
-      if (t.coefficient != Int(-1) || t.factors().size() != 1 || t.factors()[0].power != 1) continue;
-      const AtomId x = t.factors()[0].atom;
-      const Sym rest = d - d.context()->product(t.coefficient, t.factors());
-      const std::vector<AtomId> of_rest = symbols(rest);
-      bool grows = never_negative(d.context()->product(Int(1), t.factors())) &&
-                   d.context()->atom(x).kind == AtomKind::symbol &&
-                   std::find(of_rest.begin(), of_rest.end(), x) == of_rest.end();
-      bool there = false;
-      for (const Term& of_s : s.terms()) {
-        bool mentioned = false, plain = false;
-        Sym others(of_s.coefficient);
-        for (const Factor& f : of_s.factors()) {
-          const Factor once[] = {f};
-          const Sym factor = d.context()->product(Int(1), once);
-          const std::vector<AtomId> in = symbols(factor);
-          mentioned = mentioned || std::find(in.begin(), in.end(), x) != in.end();
-          if (f.atom == x)
-            plain = f.power == 1;
-          else
-            others *= factor;
-        }
-        there = there || plain;
-        grows = grows && (!mentioned || (plain && never_negative(others)));
-        if (plain) {
-          const std::vector<AtomId> in = symbols(others);
-          grows = grows && std::find(in.begin(), in.end(), x) == in.end();
-        }
-      }
-      if (!grows || !there) continue;
-      const std::pair<AtomId, Sym> rule[] = {{x, rest}};
-      s = substitute(s, rule);
-    }
-  return interval(s).upper;
-}
-} // namespace
-
 std::optional<Sym> Formulas::number(Word word) {
   const std::string kept = missing_;
   const auto s = of(word);
@@ -217,12 +171,13 @@ std::optional<Sym> Formulas::number(Word word) {
 std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_0) {
   const std::string kept = missing_;
   const auto s = of(word);
-  if (s && !at_least_0.empty() && never_negative(*s))
-    if (const auto upper = most(*s, at_least_0); upper && *upper <= Int(std::int64_t{0xffffffff})) return s;
+  if (s && !at_least_0.empty())
+    if (never_negative(digits(*s)))
+      if (const auto upper = most(*s, at_least_0); upper && *upper <= Int(std::int64_t{0xffffffff})) return s;
   if (number(word)) return s;
   if (!s || at_least_0.empty()) return std::nullopt;
   std::vector<std::string> known = contract_;
-  for (const Sym& d : at_least_0) known.push_back("0 <= " + to_string(d));
+  for (const Sym& d : at_least_0) known.push_back(fact(d));
   if (decide(false, Sym(0), *s, known) != Truth::yes ||
       decide(false, *s, Sym(std::int64_t{0xffffffff}), known) != Truth::yes)
     return std::nullopt;
@@ -304,7 +259,7 @@ std::vector<std::string> Formulas::about(const std::string& question, const std:
 
 /// Without a prover: said by a fact, or a product of what is not negative.
 bool Formulas::not_negative(Sym s, const std::vector<std::string>& facts) {
-  if (const Interval i = interval(s); i.lower && *i.lower >= Int(0)) return true;
+  if (never_negative(digits(s))) return true;
   if (std::find(facts.begin(), facts.end(), "0 <= " + to_string(s)) != facts.end()) return true;
   if (s.terms().size() != 1 || s.constant_term() < Int(0) || s.terms()[0].coefficient < Int(0)) return false;
   const Term term = s.terms()[0];
@@ -320,6 +275,22 @@ bool Formulas::not_negative(Sym s, const std::vector<std::string>& facts) {
   });
 }
 
+/// Without a prover, too: what the facts make of its digits is nowhere above 0.
+bool Formulas::at_most_0(Sym s, const std::vector<std::string>& facts) {
+  std::vector<Sym> known;
+  for (const std::string& f : facts)
+    if (const auto at = facts_by_text_.find(f); at != facts_by_text_.end()) known.push_back(at->second);
+  if (known.empty()) return false;
+  const auto upper = most(s, known);
+  return upper && *upper <= Int(0);
+}
+
+std::string Formulas::fact(Sym d) {
+  std::string text = "0 <= " + to_string(d);
+  facts_by_text_.try_emplace(text, d);
+  return text;
+}
+
 void Formulas::launch(Assignment numbers) {
   for (const auto& [size, as_multiple] : multiples_) {
     const Term& part = as_multiple.terms()[0];
@@ -329,12 +300,34 @@ void Formulas::launch(Assignment numbers) {
   launches_.push_back(std::move(numbers));
 }
 
-bool Formulas::fails(bool equality, Sym a, Sym b) const {
+bool Formulas::fails(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) const {
   if (launches_.empty()) return false;
-  const std::vector<AtomId> used = symbols(a - b);
-  return std::any_of(launches_.begin(), launches_.end(), [&](const Assignment& numbers) {
-    if (std::any_of(used.begin(), used.end(), [&](AtomId s) { return !numbers.get(s); }))
-      return false; // an element of memory, a number of periods
+  std::vector<AtomId> used = symbols(a - b);
+  std::vector<Sym> known; // beside the contract, which a launch meets
+  for (const std::string& f : facts) {
+    if (const auto at = facts_by_text_.find(f); at != facts_by_text_.end())
+      known.push_back(at->second);
+    else if (std::find(contract_.begin(), contract_.end(), f) == contract_.end())
+      return false;
+  }
+  for (const Sym& d : known)
+    for (const AtomId at : symbols(d))
+      if (std::find(used.begin(), used.end(), at) == used.end()) used.push_back(at);
+  std::uint64_t drawn = 0;
+  return std::any_of(launches_.begin(), launches_.end(), [&](Assignment numbers) {
+    for (const AtomId at : used) {
+      if (numbers.get(at)) continue;
+      // An element of memory, a number of periods: the contract says nothing of it but its range.
+      const SymAtom& atom = context().atom(at);
+      if (!atom.interval.lower || !atom.name.starts_with("_")) return false;
+      const Int from = *atom.interval.lower, last = atom.interval.upper.value_or(from + Int(64));
+      const auto width = static_cast<std::uint64_t>((last - from).value()) + 1;
+      const std::uint64_t far = random_of(at, ++drawn);
+      const std::uint64_t way = far % 3 == 0 ? 0 : far % 3 == 1 ? width - 1 : far % width;
+      numbers.set(at, from + Int(static_cast<std::int64_t>(way)));
+    }
+    if (std::any_of(known.begin(), known.end(), [&](const Sym& d) { return evaluate(d, numbers) < Int(0); }))
+      return false;
     const Int x = evaluate(a, numbers), y = evaluate(b, numbers);
     return equality ? !(x == y) : y < x;
   });
@@ -345,12 +338,12 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   if (at_once != Truth::unknown) return at_once;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
   const std::vector<std::string> facts = about(question.substr(1), all_facts);
-  if (!equality && not_negative(b - a, facts)) return Truth::yes;
+  if (!equality && (not_negative(b - a, facts) || at_most_0(a - b, facts))) return Truth::yes;
   std::string key = question;
   for (const auto& f : facts) key += "|" + f;
   key = with_elements_by_number(key);
   if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
-  if (&all_facts == &contract_ && fails(equality, a, b)) return answers_[key] = Truth::no;
+  if (fails(equality, a, b, facts)) return answers_[key] = Truth::no;
   if (steps != nullptr) steps->take(Steps::question);
   Truth answer = Truth::unknown;
   solver::Options options; // many small questions: what is not found soon is left open
@@ -855,10 +848,9 @@ Sym Formulas::without_factors(Sym s) {
 }
 
 Formulas::Condition Formulas::canonical(const Condition& c) const {
-  if (multiples_.empty() || c.all.empty()) return c;
   Condition out;
   out.never = c.never;
-  for (const Sym& d : c.all) require(out, substitute(d, multiples_));
+  for (const Sym& d : c.all) require(out, as_bound(canonical(d)));
   return out;
 }
 
@@ -1026,7 +1018,7 @@ const std::vector<std::string>& Formulas::facts(const std::vector<std::string>& 
   at->second = before;
   if (c)
     for (const Sym& d : c->all)
-      if (!d.is_constant()) at->second.push_back("0 <= " + to_string(d));
+      if (!d.is_constant()) at->second.push_back(fact(d));
   return at->second;
 }
 

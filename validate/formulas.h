@@ -83,7 +83,9 @@ public:
 
   /// The same with sizes as multiples of what they are multiples of, so that 8 n - 8 j >= 1 is n - j >= 1.
   [[nodiscard]] Condition canonical(const Condition& c) const;
-  [[nodiscard]] Sym canonical(Sym s) const { return multiples_.empty() ? s : substitute(s, multiples_); }
+  [[nodiscard]] Sym canonical(Sym s) const {
+    return by_tables(multiples_.empty() ? s : substitute(s, multiples_));
+  }
 
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
   [[nodiscard]] static Sym without_factors(Sym s);
@@ -113,6 +115,8 @@ public:
   /// A launch that the contract allows: what is not so in it the prover is not asked.
   void launch(Assignment numbers);
   [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
+  /// d >= 0 in the prover's syntax.
+  [[nodiscard]] std::string fact(Sym d);
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
   [[nodiscard]] Sym element(std::uint64_t value) const;
@@ -134,8 +138,8 @@ private:
   Sym exclusive_or(Sym a, Sym b);
   /// x - y of an equality, as a number.
   std::optional<Sym> difference(Word x, Word y);
-  /// Whether it is not so in one of the launches.
-  [[nodiscard]] bool fails(bool equality, Sym a, Sym b) const;
+  /// Whether it is not so in one of the launches in which these facts hold.
+  [[nodiscard]] bool fails(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) const;
   /// The number that a word is, divided and rounded down; a quotient's quotient is one.
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
@@ -149,6 +153,17 @@ private:
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);
+  /// With x - q floor(x / q), and each quotient that is left, as a symbol of its own that is known to lie in its range: of a
+  /// place in an image, 128 w (x / q) + 128 (x - q (x / q)), it is 128 w D + 128 R. What holds of all such D and R holds of s.
+  [[nodiscard]] Sym digits(Sym s);
+  /// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
+  [[nodiscard]] std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0);
+  /// With one quotient for all that are the same at each value of a symbol of few: of p below 18 it is p / 3, where a compiler
+  /// has 171 p / 512.
+  [[nodiscard]] Sym by_tables(Sym s) const;
+  /// A condition d >= 0 on a symbol of few values as one on the symbol: 8 - (p + 2) / 2 is at least 0 where 15 - p is.
+  [[nodiscard]] Sym as_bound(Sym d) const;
+  bool at_most_0(Sym s, const std::vector<std::string>& facts);
   void order_tiles(const codegen::TileMap& map);
   [[nodiscard]] Sym settled(Sym s) const;
 
@@ -170,6 +185,11 @@ private:
   std::vector<Assignment> launches_;
   std::map<Sym, bool> always_; ///< of conditions: whether the contract says so
   std::string missing_;
+  std::unordered_map<std::string, Sym> facts_by_text_;
+  mutable std::map<AtomId, std::optional<Sym>> tabled_; ///< of a quotient: which stands for it
+  mutable std::map<std::pair<AtomId, std::vector<Int>>, Sym>
+      by_table_;                              ///< of a symbol and what it is at each value
+  std::map<std::pair<Sym, Sym>, Sym> digits_; ///< of a quotient (divisor: 0) or remainder
   std::map<Sym, std::vector<Sym>> exclusive_; ///< of words that are an exclusive or: of which
 };
 

@@ -191,6 +191,26 @@ TEST_CASE("validation: windows, by the tensors' places") {
   }
 }
 
+TEST_CASE("validation: windows of several digits, pixels and taps") {
+  const auto conv = [](const char* stride, const char* dilation, const char* pad) {
+    return build("conv2d",
+                 {{"c", "32"}, {"tile", "32x32"}, {"stride", stride}, {"dilation", dilation}, {"pad", pad}});
+  };
+  const kernels::Artifact a = conv("1", "1", "1");
+  CHECK(text_of(judged(a)) == "validated");
+  for (const kernels::Artifact& other : {conv("2", "1", "1"), conv("1", "2", "1"), conv("1", "1", "0")}) {
+    const Code& code = other.source->code;
+    const CodeReport symbols =
+        judged(a, a.hsaco, code, {.first_runs = 0, .refuter_runs = 0, .guard_sizes = 0});
+    INFO(text_of(symbols));
+    CHECK(symbols.verdict == Verdict::undecided);
+    CHECK(says(symbols, "which the code does not"));
+    CHECK(judged(a, a.hsaco, code).verdict == Verdict::refuted);
+  }
+  // Taps in a loop of which the last trips have no loads: a quotient of the trip's number bounds them.
+  CHECK(text_of(judged(build("conv2d", {{"c", "128"}, {"tile", "32x32"}}))) == "validated");
+}
+
 TEST_CASE("validation: comparisons of integers in maps, each with the machine's and with no other") {
   // y(i) = x(i) where the comparison of a(i) with a number holds, z(i) elsewhere.
   using Holds = std::function<Expr(Expr)>;

@@ -293,7 +293,15 @@ std::vector<Subject> subjects(const std::string& more) {
                                                 {4, 32, 8},
                                                 {1, 65, 264},
                                                 {2, 2, 1032}});
+    const auto images = shaped({"n", "h", "w", "p", "q", "pixels", "k"}, {{1, 5, 6, 5, 6, 30, 8},
+                                                                          {2, 7, 5, 7, 5, 70, 36},
+                                                                          {1, 9, 33, 9, 33, 297, 4},
+                                                                          {3, 4, 20, 4, 20, 240, 32},
+                                                                          {2, 3, 3, 3, 3, 18, 64},
+                                                                          {1, 1, 1, 1, 1, 1, 4}});
     return {
+        {"conv2d", {{"c", "32"}, {"tile", "32x32"}}, images},
+        {"conv2d", {{"c", "128"}, {"tile", "32x32"}}, images},
         {"pad", {{"top", "2"}, {"left", "1"}}, pixels},
         {"pad", {{"top", "-2"}, {"bottom", "3"}, {"left", "-1"}, {"right", "4"}, {"arch", "gfx950"}}, pixels},
         {"causal_conv1d", {{"width", "3"}, {"dtype", "f16"}}, steps}};

@@ -62,7 +62,7 @@ KERNELS += ["varlen_attention " + x for x in ("--kv-dtype fp8", "--dtype fp8 --a
 # What a target has no instructions for.
 ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a", "all_reduce --arch gfx90a", "all_reduce_rmsnorm --arch gfx90a", "reduce_scatter --arch gfx90a", "all_gather --arch gfx90a", "moe_dispatch --arch gfx90a", "moe_combine --arch gfx90a")
 # Lines that begin so; docs/validate.md says why.
-UNDECIDED = ("attention_blocks ", "moe_starts --arch gfx90a", "moe_places ", "conv2d ", "conv3d ")
+UNDECIDED = ("attention_blocks ", "moe_starts --arch gfx90a", "moe_places ", "conv3d --arch gfx90a")
 # Undecided too, and not worth 100 s each time: products of f16 and bf16 on gfx90a flush subnormals, which is read as a function of both.
 PRODUCTS = [f"{k} --arch gfx90a" for k in ("gemm", "preshuffle_gemm", "dual_gemm", "moe_stage1", "flash_attention")]
 

@@ -90,6 +90,17 @@ public:
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
   [[nodiscard]] static Sym without_factors(Sym s);
 
+  /// With x - q floor(x / q), and each quotient that is left, as a symbol of its own that is known to lie in its range: of a
+  /// place in an image, 128 w (x / q) + 128 (x - q (x / q)), it is 128 w D + 128 R. What holds of all such D and R holds of s.
+  [[nodiscard]] Sym digits(Sym s);
+  /// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
+  [[nodiscard]] std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0);
+  /// With one quotient for all that are the same at each value of a symbol of few: of p below 18 it is p / 3, where a compiler
+  /// has 171 p / 512.
+  [[nodiscard]] Sym by_tables(Sym s) const;
+  /// A condition d >= 0 on a symbol of few values as one on the symbol: 8 - (p + 2) / 2 is at least 0 where 15 - p is.
+  [[nodiscard]] Sym as_bound(Sym d) const;
+
   /// Quotients of quotients by numbers as one: (x / a + c) / b is (x + a c) / (a b), as compilers and `of` have it.
   [[nodiscard]] static Sym one_quotient(Sym s);
   /// What stands for it in formulas of the code, in those with sizes as multiples, and in those of words.
@@ -153,16 +164,6 @@ private:
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);
-  /// With x - q floor(x / q), and each quotient that is left, as a symbol of its own that is known to lie in its range: of a
-  /// place in an image, 128 w (x / q) + 128 (x - q (x / q)), it is 128 w D + 128 R. What holds of all such D and R holds of s.
-  [[nodiscard]] Sym digits(Sym s);
-  /// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
-  [[nodiscard]] std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0);
-  /// With one quotient for all that are the same at each value of a symbol of few: of p below 18 it is p / 3, where a compiler
-  /// has 171 p / 512.
-  [[nodiscard]] Sym by_tables(Sym s) const;
-  /// A condition d >= 0 on a symbol of few values as one on the symbol: 8 - (p + 2) / 2 is at least 0 where 15 - p is.
-  [[nodiscard]] Sym as_bound(Sym d) const;
   bool at_most_0(Sym s, const std::vector<std::string>& facts);
   void order_tiles(const codegen::TileMap& map);
   [[nodiscard]] Sym settled(Sym s) const;

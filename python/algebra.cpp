@@ -278,6 +278,36 @@ py::object witness_of(const solver::Verdict& v) {
   return out;
 }
 
+// A pickle of a verdict: its fields, those of the witness apart. Another process may keep it, recheck() judges the certificate anew.
+py::tuple state_of(const solver::Verdict& v) {
+  py::object witness = py::none();
+  if (const auto& w = v.witness)
+    witness = py::make_tuple(w->symbols, w->index, w->coordinate, w->second_index, w->lhs, w->rhs, w->text);
+  return py::make_tuple(static_cast<int>(v.outcome), v.property, v.method, v.certificate, witness,
+                        v.obligations, v.smt2, v.notes);
+}
+
+solver::Verdict verdict_of(const py::tuple& state) {
+  if (state.size() != 8) throw py::value_error("this is no pickle of a Verdict");
+  solver::Verdict v;
+  const auto take = [](const py::tuple& from, std::size_t i, auto& into) {
+    into = from[i].cast<std::remove_reference_t<decltype(into)>>();
+  };
+  const int outcome = state[0].cast<int>();
+  if (outcome < 0 || outcome > static_cast<int>(solver::Outcome::unknown))
+    throw py::value_error("this is no pickle of a Verdict");
+  v.outcome = static_cast<solver::Outcome>(outcome);
+  take(state, 1, v.property), take(state, 2, v.method), take(state, 3, v.certificate);
+  if (!state[4].is_none()) {
+    const auto fields = state[4].cast<py::tuple>();
+    solver::Witness& w = v.witness.emplace();
+    take(fields, 0, w.symbols), take(fields, 1, w.index), take(fields, 2, w.coordinate);
+    take(fields, 3, w.second_index), take(fields, 4, w.lhs), take(fields, 5, w.rhs), take(fields, 6, w.text);
+  }
+  take(state, 5, v.obligations), take(state, 6, v.smt2), take(state, 7, v.notes);
+  return v;
+}
+
 void add_solver(py::module_& m) {
   using solver::Verdict;
   py::class_<Verdict>(
@@ -289,10 +319,13 @@ void add_solver(py::module_& m) {
       .def_readonly("certificate", &Verdict::certificate,
                     "When proved: SMT-LIB 2 that recheck() and `inlay recheck` read.")
       .def_readonly("obligations", &Verdict::obligations, "When unknown: what would settle it.")
+      .def_readonly("smt2", &Verdict::smt2,
+                    "When unknown: the open question as SMT-LIB 2, where it can be said so.")
       .def_readonly("notes", &Verdict::notes)
       .def_property_readonly(
           "witness", &witness_of,
           "When refuted: a dict of symbols, index, second_index, coordinate, lhs, rhs and text.")
+      .def(py::pickle(&state_of, &verdict_of))
       .def("__bool__", [](const Verdict& v) { return static_cast<bool>(v); })
       .def("__str__", [](const Verdict& v) { return v.summary(); })
       .def("__repr__", [](const Verdict& v) { return "<Verdict " + v.summary() + ">"; });

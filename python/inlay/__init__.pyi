@@ -88,6 +88,8 @@ class Verdict:
     @property
     def obligations(self) -> list[str]: ...
     @property
+    def smt2(self) -> str: ...
+    @property
     def notes(self) -> list[str]: ...
     @property
     def witness(self) -> Optional[dict[str, Any]]: ...
@@ -118,7 +120,7 @@ class Timing(dict[str, Any]):
     """The clocks of a launch by the model: a dict, the JSON of `inlay time`, and what is asked for most as fields.
 
     `clocks` of the launch and their `uncertainty`; `microseconds` and, where there are matrix products, `tflops` and `peak_percent` of the
-    matrix pipes, at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
+    matrix pipes, all with the launch and at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
     if a limit went; `stalls`, dicts of the instructions that wait longest."""
     @property
     def kernel(self) -> str: ...

@@ -1,8 +1,10 @@
 #include "code_object_input.h"
 
 #include <filesystem>
+#include <inlay/algebra/nearest.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/assemble.h>
+#include <inlay/runtime/names.h>
 #include <nlohmann/json.hpp>
 
 namespace inlay::cli {
@@ -43,8 +45,12 @@ SourceFile of_bundle(const std::string& bytes, const std::string& file, const st
                      const OfBundle& which) {
   namespace isa = runtime::isa;
   const auto bundle = launch::Bundle::parse({bytes.begin(), bytes.end()}, file);
-  const auto& e =
-      bundle.find(which.kernel, arch.empty() ? "" : std::string(to_string(isa::parse_arch(arch))));
+  // As the bundle names it, or as C++ does.
+  std::vector<std::string> symbols;
+  for (const auto& entry : bundle.entries()) symbols.push_back(entry.kernel());
+  const auto found = runtime::meant(which.kernel, symbols);
+  const auto& e = bundle.find(found.empty() ? which.kernel : symbols[found.front()],
+                              arch.empty() ? "" : std::string(to_string(isa::parse_arch(arch))));
   const auto& all = e.forms.forms();
   if (all.size() > 1 && !which.sizes)
     throw launch::LaunchError(file + ": " + e.kernel() + " has " + std::to_string(all.size()) + " forms",
@@ -81,6 +87,36 @@ SourceFile read_source(Session& session, const std::string& file, const std::str
     }
   }
   return {code_object_of(bytes, file, arch), std::nullopt, 0, std::nullopt};
+}
+
+const runtime::Kernel& kernel_named(const runtime::CodeObject& object, const std::string& name) {
+  if (object.kernels().empty() || (name.empty() && object.kernels().size() == 1)) return object.kernel(name);
+  std::vector<std::string> symbols, known;
+  for (const auto& k : object.kernels()) {
+    symbols.push_back(k.name);
+    for (std::string& s : runtime::spellings(k.name)) known.push_back(std::move(s));
+  }
+  const auto found = runtime::meant(name, symbols);
+  if (found.size() == 1) return object.kernels()[found.front()];
+  const auto listed = [&](const std::vector<std::string>& of) {
+    std::string out;
+    for (const std::string& s : of) {
+      if (out.size() > 2000) return out + ", ...";
+      out += (out.empty() ? "" : ", ") + runtime::demangled(s);
+    }
+    return out;
+  };
+  if (name.empty())
+    throw runtime::CodeObjectError("holds " + std::to_string(symbols.size()) + " kernels",
+                                   "choose one: " + listed(symbols));
+  if (found.empty())
+    throw runtime::CodeObjectError("holds no kernel named '" + name.substr(0, 200) + "'",
+                                   did_you_mean(name, known) + "there are: " + listed(symbols));
+  std::vector<std::string> of;
+  for (const std::size_t i : found) of.push_back(symbols[i]);
+  throw runtime::CodeObjectError("'" + name.substr(0, 200) + "' may mean " + std::to_string(of.size()) +
+                                     " of its kernels",
+                                 "with its arguments, or as the linker names it: " + listed(of));
 }
 
 runtime::CodeObject read_code_object(Session& session, const std::string& file, const std::string& arch) {

@@ -35,6 +35,10 @@ struct OfBundle {
 [[nodiscard]] SourceFile read_source(Session& session, const std::string& file, const std::string& arch,
                                      const OfBundle& which = {});
 
+/// The kernel of that name, the linker's or C++'s (runtime/names.h); the only one when `name` is empty.
+/// Errors: CodeObjectError with the nearest name, or those that it may mean.
+[[nodiscard]] const runtime::Kernel& kernel_named(const runtime::CodeObject& object, const std::string& name);
+
 /// Only the code object.
 [[nodiscard]] runtime::CodeObject read_code_object(Session& session, const std::string& file,
                                                    const std::string& arch);

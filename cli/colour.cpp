@@ -28,6 +28,13 @@ bool on_terminal(const std::ostream& stream) { return &stream == terminal_out ||
 std::string painted(const Session& session, Colour colour, const std::string& text) {
   return paint(session.out, colour, text);
 }
+std::string painted_verdict(const Session& session, int exit, const std::string& text) {
+  return painted(session,
+                 exit == Exit::yes  ? Colour::green
+                 : exit == Exit::no ? Colour::red
+                                    : Colour::yellow,
+                 text);
+}
 std::string painted_error(const Session& session, Colour colour, const std::string& text) {
   return paint(session.err, colour, text);
 }

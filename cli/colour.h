@@ -14,6 +14,8 @@ void set_terminals(const std::ostream* out, const std::ostream* err);
 
 /// `text` in that colour when session.out is a terminal and NO_COLOR is not set; CLICOLOR_FORCE=1 asks for colour everywhere.
 [[nodiscard]] std::string painted(const Session& session, Colour colour, const std::string& text);
+/// A verdict in the colour of what it ends a command with: green of `Exit::yes`, red of `no`, yellow of `undecided`.
+[[nodiscard]] std::string painted_verdict(const Session& session, int exit, const std::string& text);
 /// The same for session.err.
 [[nodiscard]] std::string painted_error(const Session& session, Colour colour, const std::string& text);
 

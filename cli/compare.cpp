@@ -1,6 +1,7 @@
 // `inlay compare`: two kernels side by side, and the regression gate.
 #include "code_object_input.h"
 #include "code_page.h"
+#include "colour.h"
 #include "isa_json.h"
 #include "launch_input.h"
 #include "time_kernel.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/compare.h>
+#include <inlay/runtime/names.h>
 #include <inlay/runtime/timing/compare.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -129,7 +131,7 @@ int compare(Session& session, const Options& o) {
   // As given, as a manifest says, none.
   const auto report_of = [](const LaunchOptions& l, const SourceFile& s) {
     const std::string name = l.kernel.empty() && s.manifest ? s.manifest->kernel : l.kernel;
-    return isa::report(s.object, s.object.kernel(name),
+    return isa::report(s.object, kernel_named(s.object, name),
                        l.lds ? *l.lds : s.triton_lds.value_or(s.manifest ? s.manifest->lds : 0));
   };
   const auto ra = report_of(la, sa), rb = report_of(lb, sb);
@@ -139,7 +141,7 @@ int compare(Session& session, const Options& o) {
   };
   const bool missing_a = missing(la, ra, a), missing_b = missing(lb, rb, b);
   if (o.time && (missing_a || missing_b))
-    refuse((missing_a ? ra.name : rb.name) +
+    refuse(runtime::demangled(missing_a ? ra.name : rb.name) +
                " reads or writes LDS and declares none: how much there is, its launch says",
            missing_a ? "--lds BYTES" : "--anchor-lds BYTES");
   auto c = isa::compare(ra, rb, o.tolerance);
@@ -171,16 +173,22 @@ int compare(Session& session, const Options& o) {
   for (const auto& [is_missing, option, of] :
        {std::tuple{missing_a, "--lds", &ra}, std::tuple{missing_b, "--anchor-lds", &rb}})
     if (is_missing)
-      text += fmt::format("  note: {} uses LDS and declares none; {} BYTES for its occupancy\n", of->name,
-                          option);
+      text += fmt::format("  note: {} uses LDS and declares none; {} BYTES for its occupancy\n",
+                          runtime::demangled(of->name), option);
   if (times) text += times_text(*times);
   if (!o.html.empty()) {
     const CodePart parts[] = {{&ra, {}, {}}, {&rb, {}, {}}};
-    write_one(o.html, code_page(fmt::format("{} beside {}", ra.name, rb.name), text, parts));
+    write_one(o.html,
+              code_page(fmt::format("{} beside {}", runtime::demangled(ra.name), runtime::demangled(rb.name)),
+                        text, parts));
   }
   if (!o.json) {
     session.out << text;
-    if (o.gate) session.out << (c.passes() ? "gate: passed\n" : "gate: FAILED\n");
+    if (o.gate)
+      session.out << "gate: "
+                  << (c.passes() ? painted(session, Colour::green, "passed")
+                                 : painted(session, Colour::red, "FAILED"))
+                  << "\n";
   }
   return o.gate && !c.passes() ? Exit::no : Exit::yes;
 }

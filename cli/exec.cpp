@@ -18,6 +18,7 @@
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/kernarg.h>
+#include <inlay/runtime/names.h>
 #include <inlay/runtime/places.h>
 #include <memory>
 #include <optional>
@@ -510,21 +511,20 @@ int exec(Session& session, const Options& asked) {
   Device* const device = devices.front().get();
   auto* emulator = dynamic_cast<EmulatorDevice*>(device);
 
-  nlohmann::ordered_json json = {{"ok", true},
-                                 {"kernel", plan.kernel->name},
-                                 {"arch", device->info().arch},
-                                 {"device", device->info().kind},
-                                 {"geometry", to_string(plan.geometry)},
-                                 {"geometry_from", in.said}};
+  nlohmann::ordered_json json = {{"ok", true}};
+  json.update(kernel_json(plan.kernel->name));
+  json.update({{"arch", device->info().arch},
+               {"device", device->info().kind},
+               {"geometry", to_string(plan.geometry)},
+               {"geometry_from", in.said}});
   if (plan.devices > 1) json["devices"] = plan.devices;
-  if (demangled(plan.kernel->name) != plan.kernel->name) json["demangled"] = demangled(plan.kernel->name);
   std::vector<Finding> findings;
   LaunchStatistics statistics;
   std::vector<LdsConflict> conflicts;
   std::vector<InstructionFidelity> fidelity;
   std::string failure;
   Run run;
-  ProgressBar bar(session, plan.kernel->name);
+  ProgressBar bar(session, runtime::short_name(plan.kernel->name));
   if (emulator != nullptr && o.trace.empty() && o.breaks.empty() && o.watches.empty())
     emulator->options().progress = launch_progress(bar);
   const Interruptible interruptible;
@@ -625,13 +625,7 @@ int exec(Session& session, const Options& asked) {
         session.out << "break " << o.breaks[i] << ": no wave came there\n";
     for (const auto& w : plan.debug.watches)
       if (!seen.touched.contains(w.watch.name)) session.out << "watch " << w.watch.name << ": no access\n";
-    for (const auto& f : findings) {
-      // The kind stands first, in colour.
-      const std::string text = live.rest_of(f), kind(to_string(f.kind));
-      if (text.empty()) continue;
-      session.out << painted(session, f.note ? Colour::yellow : Colour::red, kind)
-                  << text.substr(kind.size());
-    }
+    for (const auto& f : findings) session.out << live.rest_of(f);
     if (!failure.empty()) session.out << failure << "\n";
     if (const std::string signal = Interruptible::signal_name(); !signal.empty())
       session.out << "  signal " << signal << "\n";

@@ -1,5 +1,7 @@
 #include "exec_findings.h"
 
+#include "colour.h"
+
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
@@ -8,6 +10,18 @@
 namespace inlay::cli {
 
 using runtime::Finding;
+
+namespace {
+
+std::string kind_of(const Session& session, const Finding& f) {
+  return painted(session, f.note ? Colour::yellow : Colour::red, std::string(to_string(f.kind)));
+}
+
+} // namespace
+
+std::string painted(const Session& session, const Finding& f) {
+  return kind_of(session, f) + to_string(f).substr(to_string(f.kind).size());
+}
 
 LiveFindings::LiveFindings(Session& session, ProgressBar& bar)
     : session_(session), bar_(bar), timer_([this] {
@@ -23,7 +37,7 @@ void LiveFindings::show_waiting() {
   if (waiting_.empty()) return;
   bar_.erase();
   for (const Finding& f : waiting_) {
-    session_.out << to_string(f) << "\n";
+    session_.out << painted(session_, f) << "\n";
     shown_.emplace(f.kind, f.address, f.note);
   }
   waiting_.clear();
@@ -46,9 +60,9 @@ void LiveFindings::end() {
 }
 
 std::string LiveFindings::rest_of(const Finding& f) const {
-  if (!shown_.contains({f.kind, f.address, f.note})) return to_string(f) + "\n";
+  if (!shown_.contains({f.kind, f.address, f.note})) return painted(session_, f) + "\n";
   if (f.count == 1) return "";
-  return fmt::format("{} at {:#x}: {} times\n", to_string(f.kind), f.address, f.count);
+  return fmt::format("{} at {:#x}: {} times\n", kind_of(session_, f), f.address, f.count);
 }
 
 namespace {

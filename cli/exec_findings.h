@@ -11,6 +11,9 @@
 
 namespace inlay::cli {
 
+/// The finding as text, its kind in colour.
+[[nodiscard]] std::string painted(const Session& session, const runtime::Finding& finding);
+
 /// Shows findings of launches that take longer than half a second, those that there are then and later ones at once; those of shorter
 /// launches are left to who prints them all.
 class LiveFindings {

@@ -92,7 +92,7 @@ int inspect(Session& session, const Options& o) {
   const auto& object = source.object;
   std::vector<const runtime::Kernel*> chosen;
   if (!o.kernel.empty())
-    chosen.push_back(&object.kernel(o.kernel));
+    chosen.push_back(&kernel_named(object, o.kernel));
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none

@@ -1,5 +1,7 @@
 #include "isa_json.h"
 
+#include <inlay/runtime/names.h>
+
 namespace inlay::cli {
 
 namespace {
@@ -86,30 +88,37 @@ ordered_json loop(const isa::LoopReport& h) {
 
 ordered_json to_json(const isa::KernelReport& r) {
   const auto& s = r.resources;
-  return {{"kernel", r.name},
-          {"arch", std::string(isa::to_string(r.arch))},
-          {"resources",
-           {{"workgroup", s.workgroup},
-            {"vgpr", s.vgprs_used},
-            {"agpr", s.agprs_used},
-            {"sgpr", s.sgprs_used},
-            {"vector_registers_reserved", s.vgprs_reserved},
-            {"accum_offset", s.accum_offset},
-            {"sgpr_reserved", s.sgprs_reserved},
-            {"lds_bytes", s.lds_bytes},
-            {"scratch_bytes", s.scratch_bytes},
-            {"spilled_vgprs", s.spilled_vgprs},
-            {"spilled_sgprs", s.spilled_sgprs},
-            {"waves_per_simd", s.waves_per_simd},
-            {"limited_by", s.limited_by}}},
-          {"not_reserved", not_reserved(r)},
-          {"instructions", s.instructions},
-          {"code_bytes", s.code_bytes},
-          {"counts", counts(r.counts)},
-          {"loops", r.loops},
-          {"loops_with_mfma", r.matrix_loops},
-          {"leaves_program", r.leaves_program},
-          {"hot_loop", r.hot ? loop(*r.hot) : ordered_json(nullptr)}};
+  ordered_json j = kernel_json(r.name);
+  j.update({{"arch", std::string(isa::to_string(r.arch))},
+            {"resources",
+             {{"workgroup", s.workgroup},
+              {"vgpr", s.vgprs_used},
+              {"agpr", s.agprs_used},
+              {"sgpr", s.sgprs_used},
+              {"vector_registers_reserved", s.vgprs_reserved},
+              {"accum_offset", s.accum_offset},
+              {"sgpr_reserved", s.sgprs_reserved},
+              {"lds_bytes", s.lds_bytes},
+              {"scratch_bytes", s.scratch_bytes},
+              {"spilled_vgprs", s.spilled_vgprs},
+              {"spilled_sgprs", s.spilled_sgprs},
+              {"waves_per_simd", s.waves_per_simd},
+              {"limited_by", s.limited_by}}},
+            {"not_reserved", not_reserved(r)},
+            {"instructions", s.instructions},
+            {"code_bytes", s.code_bytes},
+            {"counts", counts(r.counts)},
+            {"loops", r.loops},
+            {"loops_with_mfma", r.matrix_loops},
+            {"leaves_program", r.leaves_program},
+            {"hot_loop", r.hot ? loop(*r.hot) : ordered_json(nullptr)}});
+  return j;
+}
+
+ordered_json kernel_json(const std::string& symbol) {
+  ordered_json out = {{"kernel", symbol}};
+  if (std::string text = runtime::demangled(symbol); text != symbol) out["demangled"] = std::move(text);
+  return out;
 }
 
 std::string dump(const ordered_json& j) {

@@ -3,26 +3,16 @@
 #include "code_object_input.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/names.h>
 #include <numeric>
 
 namespace inlay::cli {
 
 using namespace runtime;
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return out;
-}
 
 bool uses_lds(const CodeObject& object, const Kernel& kernel) {
   const auto program = isa::decode(object.code(kernel), kernel.address, isa::arch_of(object));
@@ -326,7 +316,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   const SourceFile source = read_source(session, o.file, o.arch, {o.kernel, sizes});
   LaunchInput in{source.object, {}, {}, {}, {}, 1, {}, {}};
   const auto& manifest = source.manifest;
-  in.name = in.object.kernel(o.kernel.empty() && manifest ? manifest->kernel : o.kernel).name;
+  in.name = kernel_named(in.object, o.kernel.empty() && manifest ? manifest->kernel : o.kernel).name;
   const Kernel& kernel = in.kernel();
   in.arch = !o.arch.empty() ? isa::parse_arch(o.arch)
             : manifest      ? isa::parse_arch(manifest->arch)

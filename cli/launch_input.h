@@ -56,7 +56,4 @@ struct Block {
 /// Whether the kernel's own code touches LDS.
 [[nodiscard]] bool uses_lds(const runtime::CodeObject& object, const runtime::Kernel& kernel);
 
-/// `gemm<float>(...)` for `_Z4gemm...`; other names as they are.
-[[nodiscard]] std::string demangled(const std::string& name);
-
 } // namespace inlay::cli

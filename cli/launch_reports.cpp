@@ -1,11 +1,10 @@
 #include "launch_reports.h"
 
-#include "launch_input.h"
-
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <inlay/runtime/names.h>
 #include <map>
 #include <set>
 
@@ -66,7 +65,7 @@ std::string xml(const std::string& text) {
   return out;
 }
 
-std::string name_of(const Launch& l) { return demangled(text_of(l, "kernel")); }
+std::string name_of(const Launch& l) { return runtime::demangled(text_of(l, "kernel")); }
 
 } // namespace
 

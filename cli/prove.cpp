@@ -1,5 +1,5 @@
 // `inlay prove PROPERTY ARGUMENTS`: is a statement about layouts true for all values of their symbols?
-#include "command.h"
+#include "colour.h"
 
 #include <inlay/algebra/nearest.h>
 #include <inlay/machine/target.h>
@@ -212,6 +212,10 @@ int prove_lines(Session& session) {
   return Exit::yes;
 }
 
+int exit_of(Outcome o) {
+  return o == Outcome::proved ? Exit::yes : o == Outcome::refuted ? Exit::no : Exit::undecided;
+}
+
 int prove(Session& session, const ProveArguments& a) {
   if (a.json_lines) return prove_lines(session);
   if (a.property.empty() || a.arguments.empty())
@@ -223,7 +227,11 @@ int prove(Session& session, const ProveArguments& a) {
   if (a.json) {
     session.out << to_json(v, microseconds).dump(2) << "\n";
   } else {
-    session.out << v.summary() << "\n";
+    // `injective: refuted (enumeration): ..`, of which the second word is the verdict.
+    const std::string text = v.summary(), verdict = to_string(v.outcome);
+    const std::size_t at = v.property.size() + 2;
+    session.out << text.substr(0, at) << painted_verdict(session, exit_of(v.outcome), verdict)
+                << text.substr(at + verdict.size()) << "\n";
     for (const std::string& n : v.notes) session.out << "  note   " << n << "\n";
   }
   if (!a.certificate.empty() && v.outcome == Outcome::proved) {
@@ -236,12 +244,7 @@ int prove(Session& session, const ProveArguments& a) {
     file << v.smt2;
     if (!file.flush()) throw std::runtime_error("cannot write '" + a.certificate + "'");
   }
-  switch (v.outcome) {
-  case Outcome::proved: return Exit::yes;
-  case Outcome::refuted: return Exit::no;
-  case Outcome::unknown: return Exit::undecided;
-  }
-  return Exit::internal;
+  return exit_of(v.outcome);
 }
 
 int recheck_file(Session& session, const std::string& file, bool json) {
@@ -252,7 +255,9 @@ int recheck_file(Session& session, const std::string& file, bool json) {
     if (!r.accepted) j["reason"] = r.reason;
     session.out << j.dump(2) << "\n";
   } else {
-    session.out << (r.accepted ? "accepted: " : "rejected: ") << r.property << " (" << r.method << ")";
+    const int exit = r.accepted ? Exit::yes : Exit::no;
+    session.out << painted_verdict(session, exit, r.accepted ? "accepted" : "rejected") << ": " << r.property
+                << " (" << r.method << ")";
     for (const std::string& a : r.answers) session.out << ", " << a;
     if (!r.accepted) session.out << "\n  reason " << r.reason;
     session.out << "\n";

@@ -1,5 +1,7 @@
 // `inlay run KERNEL [options]`: build, launch, compare with the reference.
 #include "built.h"
+#include "colour.h"
+#include "exec_findings.h"
 #include "kernel_options.h"
 #include "launch.h"
 #include "orders.h"
@@ -158,9 +160,11 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs, bool w
   line("result",
        fmt::format("max error {:.3g} absolute, {:.3g} relative; at most {:.3f} of the bound {}",
                    o.check.max_abs_error, o.check.max_rel_error, o.check.worst_of_bound, o.check.bound));
-  for (const runtime::Finding& f : o.emulated.findings) session.out << "\n" << runtime::to_string(f) << "\n";
+  for (const runtime::Finding& f : o.emulated.findings) session.out << "\n" << painted(session, f) << "\n";
   if (o.timing) session.out << "\n" << time_text(*o.timing, timing);
-  session.out << "\n" << (ok ? "  ok: every element is within its bound\n" : "  WRONG\n");
+  session.out << "\n  "
+              << (ok ? painted(session, Colour::green, "ok") + ": every element is within its bound\n"
+                     : painted(session, Colour::red, "WRONG") + "\n");
   if (!o.check.message.empty()) session.out << "  " << o.check.message << "\n";
 }
 

@@ -14,6 +14,7 @@
 #include <inlay/machine/target.h>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/names.h>
 #include <inlay/runtime/timing/thread_trace.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -209,7 +210,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.effort.simulated += t.report.steps * (o.quick ? 1 : timing::limits);
-  t.report.kernel = kernel.name;
+  t.report.kernel = runtime::demangled(kernel.name);
   t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
   // What the matrix pipes do in the launch, from what they do for the workgroups modelled.
@@ -310,9 +311,9 @@ timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
 
 namespace {
 
-/// Of what the matrix pipes could do at the clock that the times are for.
+/// Of what the matrix pipes could do at the clock under load, in the time that `tflops` is of: with its launch.
 double peak_share(const TimeResult& t) {
-  return t.pipes_busy * t.chip.clocks / std::max(1.0, t.at_load.clocks);
+  return t.pipes_busy * t.chip.clocks / std::max(1.0, microseconds(t) * t.load.mhz);
 }
 
 std::string workgroups_text(const std::vector<std::uint64_t>& ids) {
@@ -359,9 +360,9 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
         fmt::format("              {:.1f} us at {:.0f} MHz, the clock under load, give or take {:.0f} MHz\n",
                     microseconds(t), t.load.mhz, t.load.uncertainty);
   if (t.flops > 0)
-    out +=
-        fmt::format("              {:.1f} TFLOP/s, {:.1f} % of the peak of the matrix pipes at that clock\n",
-                    tflops(t), 100 * peak_share(t));
+    out += fmt::format("              {:.1f} TFLOP/s, {:.1f} % of the peak of the matrix pipes at that "
+                       "clock, both with the launch\n",
+                       tflops(t), 100 * peak_share(t));
   if (o.data_in == "auto")
     out += fmt::format(
         "              inputs as a launch before left them: {:.0f} % in L2, {:.0f} % of the rest in MALL\n",
@@ -557,14 +558,14 @@ int time(Session& session, const Options& o) {
     const timing::AgainstTrace a = timing::compare_with_trace(t.report, t.trace, t.chip, measured);
     if (!o.html.empty()) write_text(o.html, timing::to_html(a, t.report, t.trace, measured));
     if (o.json) {
-      session.out << dump({{"kernel", kernel.name},
-                           {"arch", std::string(isa::to_string(in.arch))},
-                           {"against", nlohmann::ordered_json::parse(timing::to_json(a))},
-                           {"timing", time_json(t)}})
-                  << "\n";
+      auto json = kernel_json(kernel.name);
+      json.update({{"arch", std::string(isa::to_string(in.arch))},
+                   {"against", nlohmann::ordered_json::parse(timing::to_json(a))},
+                   {"timing", time_json(t)}});
+      session.out << dump(json) << "\n";
     } else {
       session.out << fmt::format(
-                         "{} on {} against {}{}\n\n", kernel.name, isa::to_string(in.arch), o.against,
+                         "{} on {} against {}{}\n\n", t.report.kernel, isa::to_string(in.arch), o.against,
                          a.mhz > 0 && o.clock == 0
                              ? fmt::format("; the trace ran at {:.0f} MHz: --clock {:.0f}", a.mhz, a.mhz)
                              : "")

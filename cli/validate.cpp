@@ -3,8 +3,10 @@
 #include "exec_debug.h"
 #include "isa_json.h"
 #include "progress.h"
+#include "verdict.h"
 
 #include <inlay/machine/target.h>
+#include <inlay/runtime/names.h>
 #include <inlay/runtime/symbolic/order.h>
 
 #ifdef INLAY_CLI_CLAIMS
@@ -105,7 +107,7 @@ int validate(Session& session, const Options& given) {
   if (!o.lds) o.lds = source.triton_lds;
   std::vector<const runtime::Kernel*> chosen;
   if (!o.kernel.empty())
-    chosen.push_back(&object.kernel(o.kernel));
+    chosen.push_back(&kernel_named(object, o.kernel));
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none
@@ -130,7 +132,7 @@ int validate(Session& session, const Options& given) {
     options.check_stores = true;
 #endif
     const auto begin = std::chrono::steady_clock::now();
-    ProgressBar bar(session, "validate " + k->name);
+    ProgressBar bar(session, "validate " + runtime::short_name(k->name));
     options.budget = o.budget.value_or(default_budget);
     std::uint64_t taken = 0;
     options.progress = [&](std::uint64_t steps) {
@@ -142,9 +144,7 @@ int validate(Session& session, const Options& given) {
     const auto r = symbolic::check_order(object, *k, options, o.addresses || !o.claims.empty());
     bar.erase();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
-                 : r.verdict == symbolic::Verdict::refuted ? Exit::no
-                                                           : Exit::undecided;
+    int status = exit_of(r.verdict);
     auto claimed = nlohmann::ordered_json::array();
     std::string claimed_text;
 #ifdef INLAY_CLI_CLAIMS
@@ -190,7 +190,7 @@ int validate(Session& session, const Options& given) {
             c.instruction.empty()
                 ? ""
                 : fmt::format(" at {:#x} {}{}", c.address, c.instruction, source_text(lines, c.address)),
-            symbolic::to_string(c.verdict),
+            painted(session, c.verdict),
             validated || c.instruction.empty() ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
             c.message);
       }
@@ -199,7 +199,8 @@ int validate(Session& session, const Options& given) {
 #endif
     if (status == Exit::no || exit == Exit::yes) exit = status;
     if (o.json) {
-      nlohmann::ordered_json j = {{"kernel", k->name}, {"verdict", symbolic::to_string(r.verdict)}};
+      nlohmann::ordered_json j = kernel_json(k->name);
+      j["verdict"] = symbolic::to_string(r.verdict);
       j["findings"] = nlohmann::ordered_json::array();
       for (const auto& f : r.findings) j["findings"].push_back(finding_json(*r.terms, lines, f));
       j["notes"] = nlohmann::ordered_json::array();
@@ -217,7 +218,7 @@ int validate(Session& session, const Options& given) {
       list.push_back(std::move(j));
       continue;
     }
-    session.out << fmt::format("{}: order {}\n", k->name, symbolic::to_string(r.verdict));
+    session.out << fmt::format("{}: order {}\n", runtime::demangled(k->name), painted(session, r.verdict));
     session.out << fmt::format(
         "  {} waves, {} paths, {} loops by invariant, {} LDS instructions, {} pairs compared, {:.2f} s\n",
         r.waves, r.paths, r.loops, r.lds_sites, r.pairs, seconds);
@@ -236,9 +237,7 @@ int validate(Session& session, const Options& given) {
                                  r.notes[0].message, r.notes[0].address, r.notes[0].text);
     if (o.addresses) {
       for (const auto& a : r.accesses) {
-        session.out << fmt::format("  {:#x} wave {} visit {}",
-                                   object.sections()[k->section].address * 0 + a.instruction, a.wave,
-                                   a.visit);
+        session.out << fmt::format("  {:#x} wave {} visit {}", a.instruction, a.wave, a.visit);
         for (unsigned l = 0; l < 2; ++l)
           if (a.lanes[l].guard != 0)
             session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7)

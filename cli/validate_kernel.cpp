@@ -5,6 +5,7 @@
 #include "exec_arguments.h"
 #include "isa_json.h"
 #include "progress.h"
+#include "verdict.h"
 
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/build.h>
@@ -142,8 +143,8 @@ int validate_kernel(Session& session, const ValidateKernel& o, const std::vector
   if (object.arch() != artifact.arch)
     throw std::runtime_error(fmt::format("{} is for {}, the kernel for {}\n  hint   --arch {}", o.code,
                                          object.arch(), artifact.arch, object.arch()));
-  const std::string function = o.function.empty() ? artifact.kernel : o.function;
-  if (file) check_same_launch(o.code, object.kernel(function), of_build);
+  const runtime::Kernel& function = kernel_named(object, o.function.empty() ? artifact.kernel : o.function);
+  if (file) check_same_launch(o.code, function, of_build);
   const std::clock_t begin = std::clock(); // processor time, which a busy machine changes least
   ProgressBar bar(session, "validate " + o.name);
   kernels::validate::CodeOptions how;
@@ -152,13 +153,10 @@ int validate_kernel(Session& session, const ValidateKernel& o, const std::vector
     const double whole = how.budget != 0 ? static_cast<double>(how.budget) : 2e7;
     bar.show(static_cast<double>(steps) / whole, std::to_string(steps / 1000) + " thousand steps");
   };
-  const auto r =
-      kernels::validate::validate_code(object, object.kernel(function), artifact.source->code, how);
+  const auto r = kernels::validate::validate_code(object, function, artifact.source->code, how);
   bar.erase();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
-                     : r.verdict == symbolic::Verdict::refuted ? Exit::no
-                                                               : Exit::undecided;
+  const int status = exit_of(r.verdict);
   if (o.json) {
     nlohmann::ordered_json j = {
         {"kernel", artifact.kernel},
@@ -193,7 +191,7 @@ int validate_kernel(Session& session, const ValidateKernel& o, const std::vector
     return status;
   }
   session.out << fmt::format("{} for {}: machine code {}\n", artifact.kernel, artifact.arch,
-                             symbolic::to_string(r.verdict))
+                             painted(session, r.verdict))
               << (form.choice.why.empty() ? "" : "  auto: " + form.choice.why + "\n")
               << (o.automatic.why && !form.choice.ranking.empty() ? ranking_text(form.choice) : "")
               << (form.manifest.empty() ? ""
@@ -202,8 +200,8 @@ int validate_kernel(Session& session, const ValidateKernel& o, const std::vector
   session.out << fmt::format(
       "  order {}; {} loads, {} stores, {} matrix instructions; {} elements loaded and {} stored "
       "compared on one path\n  {} paths, {} loops by induction, {:.2f} s\n",
-      symbolic::to_string(r.order), r.loads, r.stores, r.products, r.elements_loaded, r.elements_stored,
-      r.paths, r.loops, seconds);
+      painted(session, r.order), r.loads, r.stores, r.products, r.elements_loaded, r.elements_stored, r.paths,
+      r.loops, seconds);
   for (const auto& f : r.refuted) {
     std::string sizes;
     for (const auto& [name, value] : f.sizes)

@@ -9,6 +9,7 @@
 #include <inlay/launch/manifest.h>
 #include <inlay/runtime/guarded_copies.h>
 #include <inlay/runtime/isa/source_files.h>
+#include <inlay/runtime/names.h>
 #include <inlay/runtime/places.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -315,8 +316,10 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
   const Options& o = s.options;
   std::vector<Pointer> points;
   std::vector<runtime::ArgumentRange> ranges;
-  ordered_json entry = {
-      {"kernel", f.kernel.name}, {"arch", o.arch}, {"device", ordinal}, {"geometry", to_string(geometry)}};
+  ordered_json entry = {{"kernel", f.kernel.name}};
+  if (std::string text = runtime::demangled(f.kernel.name); text != f.kernel.name)
+    entry["demangled"] = std::move(text);
+  entry.update({{"arch", o.arch}, {"device", ordinal}, {"geometry", to_string(geometry)}});
   Contents before;
   std::vector<runtime::MemoryRange> near;
   const auto declared = runtime::declared_arguments(f.kernel);

@@ -481,7 +481,7 @@ class Timing(dict):
     """The clocks of a launch by the model: a dict, the JSON of `inlay time`, and what is asked for most as fields.
 
     `clocks` of the launch and their `uncertainty`; `microseconds` and, where there are matrix products, `tflops` and `peak_percent` of the
-    matrix pipes, at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
+    matrix pipes, all with the launch and at the clock under load, `mhz`; `bottleneck`; `spent`, clocks of an average SIMD by cause; `saved`, clocks that would go
     if a limit went; `stalls`, dicts of the instructions that wait longest.
     """
 
@@ -501,7 +501,7 @@ class Timing(dict):
     _chip = property(lambda self: self["timing"]["chip"])
 
     def __str__(self):
-        text = f"{self.kernel} on {self.arch}: {self.clocks:.0f} clocks, {self.microseconds:.1f} us at {self.mhz:.0f} MHz"
+        text = f"{self.get('demangled', self.kernel)} on {self.arch}: {self.clocks:.0f} clocks, {self.microseconds:.1f} us at {self.mhz:.0f} MHz"
         if self.tflops is not None:
             text += f", {self.tflops:.1f} TFLOP/s ({self.peak_percent:.1f} % of peak)"
         return text + (f", bottleneck: {self.bottleneck}" if self.bottleneck else "")

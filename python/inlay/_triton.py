@@ -61,7 +61,7 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
         of_arch = {} if file != os.fspath(kernel) or "arch" in kwargs else {"arch": None}
         args, options = _aiter.launch(file, args, {"grid": grid, **of_arch, **kwargs})
         details = exec(file, *args, check=None if check == "all" else check, stress=stress, **options)
-        return Report(details.get("kernel", os.path.basename(file)), details.get("arch", arch), details, file)
+        return Report(details.get("demangled", details.get("kernel", os.path.basename(file))), details.get("arch", arch), details, file)
     if is_flydsl(kernel):
         launches, files = flydsl_launch("check", kernel, args, kwargs, arch, check, stress)
         return Report(*_of_launches(launches, arch), files[-1] if files else None)

@@ -9,6 +9,7 @@
 #include <deque>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/kernarg.h>
+#include <inlay/runtime/names.h>
 #include <set>
 #include <sstream>
 #include <sys/mman.h>
@@ -64,8 +65,8 @@ std::string to_string(const Finding& f) {
   std::string out =
       std::string(to_string(f.kind)) + (f.note && f.kind != FindingKind::hazard ? " (note): " : ": ") +
       f.message + head + f.disassembly + (f.source ? "\n  source " + isa::to_string(*f.source) : "") +
-      "\n  in     " + f.kernel + (f.device ? ", device " + std::to_string(*f.device) : "") + ", workgroup " +
-      std::to_string(f.workgroup.x) + "," + std::to_string(f.workgroup.y) + "," +
+      "\n  in     " + demangled(f.kernel) + (f.device ? ", device " + std::to_string(*f.device) : "") +
+      ", workgroup " + std::to_string(f.workgroup.x) + "," + std::to_string(f.workgroup.y) + "," +
       std::to_string(f.workgroup.z) + ", wave " + std::to_string(f.wave) + ", lane " + std::to_string(f.lane);
   if (f.count > 1) out += "\n  times  " + std::to_string(f.count);
   return out + "\n";

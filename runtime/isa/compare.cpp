@@ -1,5 +1,6 @@
 // Side by side, criteria, difference of the hot loops.
 #include <inlay/runtime/isa/compare.h>
+#include <inlay/runtime/names.h>
 
 #include <algorithm>
 #include <cmath>
@@ -459,7 +460,7 @@ bool Comparison::passes() const {
 
 Comparison compare(const KernelReport& candidate, const KernelReport& anchor, double tolerance) {
   Comparison c;
-  c.candidate = candidate.name, c.anchor = anchor.name;
+  c.candidate = short_name(candidate.name), c.anchor = short_name(anchor.name);
   c.rows = table(candidate, anchor);
   const Judge judge{candidate, anchor, tolerance, c.criteria};
   const auto matrix = [](const KernelReport& r) { return r.hot && r.hot->matrix_clocks != 0; };

@@ -2,6 +2,7 @@
 #include <inlay/machine/target.h>
 #include <inlay/runtime/hex.h>
 #include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/names.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -114,7 +115,9 @@ std::string waits_text(std::span<const WaitCounts> waits) {
 
 std::string to_text(const KernelReport& r) {
   const Resources& s = r.resources;
-  std::string out = r.name + " (" + std::string(to_string(r.arch)) + ")\n";
+  const std::string name = demangled(r.name);
+  std::string out = name + " (" + std::string(to_string(r.arch)) + ")\n";
+  if (name != r.name) out += line("symbol", r.name);
   out += line("registers", std::to_string(s.vgprs_used) + " VGPR + " + std::to_string(s.agprs_used) +
                                " AGPR + " + std::to_string(s.sgprs_used) + " SGPR used; " +
                                std::to_string(s.vgprs_reserved) + " vector registers reserved, AGPRs from " +

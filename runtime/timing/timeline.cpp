@@ -77,7 +77,7 @@ std::string timeline_svg(const TimingReport& r, const isa::Program& program, std
   std::string out = text;
   std::snprintf(text, sizeof text,
                 "<text x=\"4\" y=\"12\" font-size=\"12\">%s, %s: clocks %u to %u of %llu</text>\n",
-                escaped(r.kernel).substr(0, 200).c_str(), std::string(isa::to_string(r.arch)).c_str(), begin,
+                escaped(r.kernel.substr(0, 200)).c_str(), std::string(isa::to_string(r.arch)).c_str(), begin,
                 end, static_cast<unsigned long long>(r.clocks));
   out += text;
   double x = left;

@@ -328,3 +328,124 @@ TEST_CASE("colour where a terminal is, and not where NO_COLOR asks for none", "[
   CHECK(painted(session, Colour::green, "x") == "\x1b[32mx\x1b[0m");
   unsetenv("CLICOLOR_FORCE");
 }
+
+namespace {
+
+/// Assembly with a kernel a name, each of which writes a number through its argument.
+std::string cpp_kernels(const std::vector<std::string>& names) {
+  std::string code = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n", descriptors = ".rodata\n",
+              metadata = ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n";
+  for (const std::string& n : names) {
+    code += ".globl " + n + "\n.p2align 8\n.type " + n + ",@function\n" + n +
+            ":\n  s_load_dwordx2 s[4:5], s[0:1], 0x0\n  v_and_b32 v0, 0x3ff, v0\n  v_lshlrev_b32 v1, 2, v0\n"
+            "  s_waitcnt lgkmcnt(0)\n  global_store_dword v1, v0, s[4:5]\n  s_endpgm\n.Lend" +
+            n + ":\n.size " + n + ", .Lend" + n + "-" + n + "\n";
+    descriptors +=
+        ".p2align 6\n.amdhsa_kernel " + n +
+        "\n  .amdhsa_next_free_vgpr 8\n  .amdhsa_next_free_sgpr 16\n  .amdhsa_accum_offset 8\n"
+        "  .amdhsa_user_sgpr_kernarg_segment_ptr 1\n  .amdhsa_kernarg_size 8\n.end_amdhsa_kernel\n";
+    metadata +=
+        "  - .name: " + n + "\n    .symbol: " + n +
+        ".kd\n    .kernarg_segment_size: 8\n    .kernarg_segment_align: 8\n"
+        "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n"
+        "    .sgpr_count: 16\n    .vgpr_count: 8\n    .max_flat_workgroup_size: 64\n    .args:\n"
+        "      - {.name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}\n";
+  }
+  return code + descriptors + metadata + "...\n.end_amdgpu_metadata\n";
+}
+
+} // namespace
+
+TEST_CASE("names of C++ are shown and taken", "[geometry]") {
+  const std::string add_float = "_ZN2ns3addIfEEvPT_", add_int = "_ZN2ns3addIiEEvPT_", scale = "_Z5scalePf";
+  const std::string file = cpp_kernels({add_float, add_int, scale});
+  const auto exec = [&](const std::string& name, std::vector<std::string> more = {}) {
+    std::vector<std::string> all = {"exec", "-", "--kernel", name, "--grid", "1", "--arg", "out:128"};
+    all.insert(all.end(), more.begin(), more.end());
+    return inlay_command(all, file);
+  };
+  // Each spelling that says which one.
+  for (const auto& [name, full] : {std::pair<std::string, std::string>{scale, "scale(float*)"},
+                                   {"scale", "scale(float*)"},
+                                   {"scale(float *)", "scale(float*)"},
+                                   {"ns::add<int>", "void ns::add<int>(int*)"},
+                                   {"void ns::add<float>(float*)", "void ns::add<float>(float*)"}}) {
+    const Ran r = exec(name);
+    INFO(name << r.out << r.err);
+    CHECK(r.exit == 1); // 256 bytes into 128
+    CHECK(says(r.out, "\n  in     " + full + ", workgroup 0,0,0"));
+    CHECK(says(r.out, "\n" + full + " grid 1x1x1 "));
+  }
+  const auto json = Json::parse(exec("ns::add<int>", {"--json"}).out);
+  CHECK(json["kernel"] == add_int);
+  CHECK(json["demangled"] == "void ns::add<int>(int*)");
+  CHECK_FALSE(
+      Json::parse(
+          inlay_command({"exec", "-", "--grid", "1", "--arg", "out:256", "--json"}, kernel(flat256)).out)
+          .contains("demangled"));
+
+  // Those that do not, and near ones.
+  const Ran two = exec("ns::add");
+  CHECK(two.exit == 2);
+  CHECK(says(two.err, "'ns::add' may mean 2 of its kernels"));
+  CHECK(says(two.err, "void ns::add<float>(float*), void ns::add<int>(int*)"));
+  const Ran near = exec("scael");
+  CHECK(near.exit == 2);
+  CHECK(says(near.err, "holds no kernel named 'scael'"));
+  CHECK(says(near.err, "did you mean scale? there are: void ns::add<float>(float*), "));
+  const Ran none = inlay_command({"exec", "-", "--grid", "1", "--arg", "out:256"}, file);
+  CHECK(none.exit == 2);
+  CHECK(says(none.err, "holds 3 kernels"));
+  CHECK(says(none.err, "choose one: void ns::add<float>(float*), "));
+
+  const Ran inspected = inlay_command({"inspect", "-", "--kernel", "scale"}, file);
+  CHECK(inspected.exit == 0);
+  CHECK(says(inspected.out, "\nscale(float*) (gfx942)\n  symbol "));
+  CHECK(says(inspected.out, scale));
+  CHECK(Json::parse(inlay_command({"inspect", "-", "--kernel", "scale", "--json"}, file)
+                        .out)["kernels"][0]["demangled"] == "scale(float*)");
+  CHECK_FALSE(says(inlay_command({"inspect", "-"}, kernel(flat256)).out, "  symbol "));
+
+  const Ran timed =
+      inlay_command({"time", "-", "--kernel", "scale", "--grid", "1", "--arg", "out:256"}, file);
+  INFO(timed.err);
+  CHECK(timed.exit == 0);
+  CHECK(says(timed.out, "scale(float*) on gfx942\n"));
+  const Ran validated = inlay_command({"validate", "-", "--kernel", "ns::add<float>"}, file);
+  CHECK(says(validated.out, "void ns::add<float>(float*): order validated\n"));
+  const auto said =
+      Json::parse(inlay_command({"validate", "-", "--kernel", "ns::add<float>", "--json"}, file).out);
+  CHECK(said["kernels"][0]["kernel"] == add_float);
+  CHECK(said["kernels"][0]["demangled"] == "void ns::add<float>(float*)");
+}
+
+TEST_CASE("findings and verdicts in colour", "[geometry]") {
+  using namespace inlay::cli;
+  unsetenv("NO_COLOR");
+  setenv("CLICOLOR_FORCE", "1", 1);
+  const std::string green = "\x1b[32m", red = "\x1b[31m", yellow = "\x1b[33m", end = "\x1b[0m";
+  const std::string lds = "  v_mov_b32 v2, 0\n  ds_write_b32 v2, v0\n  ds_read_b32 v3, v2\n";
+  const auto shown = [&](const std::vector<std::string>& command, const std::string& input = "") {
+    const std::string out = inlay_command(command, input).out;
+    setenv("NO_COLOR", "1", 1);
+    const std::string plain = inlay_command(command, input).out;
+    unsetenv("NO_COLOR");
+    CHECK(plain.find('\x1b') == std::string::npos);
+    return out;
+  };
+  CHECK(
+      says(shown({"validate", "-"}, kernel(flat256)), "numbers: order " + green + "validated" + end + "\n"));
+  CHECK(says(shown({"validate", "-"}, kernel(flat256, lds, 0, 64)),
+             "numbers: order " + red + "refuted" + end + "\n"));
+  CHECK(says(shown({"exec", "-", "--grid", "1", "--arg", "out:256"}, kernel(flat256)),
+             red + "bounds" + end + ": "));
+#ifdef INLAY_CLI_SOLVER
+  CHECK(shown({"prove", "injective", "(4,2):(1,4)"})
+            .starts_with("injective: " + green + "proved" + end + " ("));
+  CHECK(
+      shown({"prove", "injective", "(3,2):(1,1)"}).starts_with("injective: " + red + "refuted" + end + " ("));
+  CHECK(shown({"prove", "injective", "i -> (a*i) % b", "--domain", "n", "--steps", "0", "--limit", "0"})
+            .starts_with("injective: " + yellow + "unknown" + end));
+#endif
+  unsetenv("CLICOLOR_FORCE");
+}

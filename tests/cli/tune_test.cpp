@@ -49,6 +49,10 @@ TEST_CASE("tune: candidates by their clocks, each what a launch of it takes by `
       INFO(name);
       CHECK(timing["chip"]["load"][name].get<double>() == Approx(c["load"][name].get<double>()));
     }
+    // Both of the time with its launch: 304 compute units of 2048 operations a clock.
+    const auto load = c["load"];
+    CHECK(load["peak_percent"].get<double>() ==
+          Approx(100 * load["tflops"].get<double>() / (304 * 2048e-6 * load["clock_mhz"].get<double>())));
   }
 }
 

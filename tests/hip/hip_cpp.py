@@ -145,6 +145,9 @@ with tempfile.TemporaryDirectory() as scratch:
       if ran.returncode != race: sys.exit(f"{what}: run-with ended with {ran.returncode}\n{ran.stdout}")
       kernels = [l["kernel"] for l in report["launches"]]
       if len(kernels) != 2 or not kernels[0].startswith("_Z5scale"): sys.exit(f"{what}: launched {kernels}")
+      names = [l.get("demangled") for l in report["launches"]]
+      if names != ["scale(float, float const*, float*, int)", "void sum<float>(float const*, float*)"]: sys.exit(f"{what}: of C++ {names}")
+      if race and "\n  in     void sum<float>(float const*, float*), workgroup 0,0,0" not in ran.stdout: sys.exit(f"{what}: the finding does not name its kernel\n{ran.stdout}")
       found = [f for l in report["launches"] for f in l["findings"] if not f["note"]]
       if race and not any(f["kind"] == "races" and f["line"]["line"] == line for f in found):
         sys.exit(f"{what}: no race at line {line}: {[(f['kind'], f.get('line')) for f in found]}")

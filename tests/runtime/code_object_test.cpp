@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <inlay/runtime/code_object.h>
+#include <inlay/runtime/names.h>
 #include <random>
 
 using namespace inlay::runtime;
@@ -251,4 +252,33 @@ TEST_CASE("names that share bytes cannot multiply the memory a file costs") {
     b.insert(b.end(), contents.begin(), contents.end());
   }
   CHECK(says(why(b), "symbol names add up"));
+}
+
+TEST_CASE("names of kernels as C++ writes them", "[names]") {
+  CHECK(demangled("_Z3addIfEvPT_i") == "void add<float>(float*, int)");
+  CHECK(demangled("_Z4fillPDF16_DF16b") == "fill(_Float16*, std::bfloat16_t)");
+  for (const char* plain : {"gemm", "_Zombie", "_Z", "__amd_rocclr_fill", "kernel.kd", ""})
+    CHECK(demangled(plain) == plain);
+  CHECK(spellings("gemm") == std::vector<std::string>{"gemm"});
+  CHECK(spellings("_ZN2ns3addIfEEvPT_i") ==
+        std::vector<std::string>{"_ZN2ns3addIfEEvPT_i", "void ns::add<float>(float*, int)",
+                                 "ns::add<float>(float*, int)", "ns::add<float>", "ns::add", "add"});
+  CHECK(short_name("_ZN2ns3addIfEEvPT_i") == "ns::add<float>");
+  CHECK(short_name("_ZN12_GLOBAL__N_15scaleEPfi") == "(anonymous namespace)::scale");
+  CHECK(short_name("gemm") == "gemm");
+
+  const std::vector<std::string> kernels = {"_Z3addIfEvPT_i", "_Z3addIiEvPT_i", "_ZN2ns3addIfEEvPT_i",
+                                            "_Z5scalePf",     "_Z5scalePd",     "scale"};
+  const auto of = [&](const char* name) { return meant(name, kernels); };
+  using Places = std::vector<std::size_t>;
+  CHECK(of("_Z3addIiEvPT_i") == Places{1});
+  CHECK(of("void add<float>(float*, int)") == Places{0});
+  CHECK(of("add<int>(int*,int)") == Places{1}); // spaces aside
+  CHECK(of("add<float>") == Places{0});         // not ns::add<float>
+  CHECK(of("ns::add") == Places{2});
+  CHECK(of("add") == Places{0, 1}); // ns::add would say its namespace
+  CHECK(of("scale") == Places{5});  // the linker's own name says most
+  CHECK(of("scale(double*)") == Places{4});
+  CHECK(of("ns::scale").empty());
+  CHECK(of("").empty());
 }

@@ -231,12 +231,16 @@ std::string fish(const std::vector<Command>& commands) {
       if (o.takes_value) out += o.choices.empty() ? " -r" : " -x -a '" + joined(o.choices) + "'";
       out += fmt::format(" -d '{}'\n", quoted(o.help, false));
     }
-    if (!c.first.empty()) out += when + " -a '" + joined(c.first) + "'\n";
-    // The third word is the kernel; the one before the cursor may be its option.
+    if (!c.first.empty())
+      out += fmt::format("complete -c inlay -n '__fish_seen_subcommand_from {}; and test (count (commandline "
+                         "-opc)) -eq 2' -a '{}'\n",
+                         c.name, joined(c.first));
+    // The third word is the kernel; the one before the cursor may be its option, and then its values are what comes next.
     if (c.takes_kernel)
-      out += when + " -a '(set -l w (commandline -opc); inlay completion words $w[3] (string replace -r "
-                    "\"^--\" \"\" -- $w[-1]) 2>/dev/null; "
-                    "inlay completion words $w[3] 2>/dev/null)'\n";
+      out += when +
+             " -a '(set -l w (commandline -opc); set -l v (inlay completion words $w[3] (string replace "
+             "-r \"^--\" \"\" -- $w[-1]) 2>/dev/null); test (count $v) -gt 0; or set v (inlay completion "
+             "words $w[3] 2>/dev/null); printf \"%s\\n\" $v)'\n";
   }
   return out;
 }

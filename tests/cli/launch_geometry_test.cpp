@@ -218,10 +218,7 @@ TEST_CASE("errors are JSON under --json, in every command", "[geometry]") {
 
 TEST_CASE("completion and manual pages say what the parser takes", "[geometry]") {
   const auto bash = inlay_command({"completion", "bash"}).out;
-  for (const char* word : {"exec", "run-with", "--stress", "--block", "\"exec --"}) {
-    if (std::string(word) == "\"exec --") continue; // exec has no option with a list of values
-    CHECK(says(bash, word));
-  }
+  for (const char* word : {"exec", "run-with", "--stress", "--block"}) CHECK(says(bash, word));
   CHECK(says(bash, "\"time --data-in\") COMPREPLY=($(compgen -W \"hbm mall l2 auto\""));
   // The shell itself reads it, and completes.
   const auto file =
@@ -242,7 +239,28 @@ ask inlay run gemm --see | grep -qx -- --seed && ! ask inlay run gemm conv2 | gr
   CHECK(std::system(("bash " + file.string()).c_str()) == 0);
   std::filesystem::remove(file);
   CHECK(says(inlay_command({"completion", "zsh"}).out, "#compdef inlay"));
-  CHECK(says(inlay_command({"completion", "fish"}).out, "__fish_seen_subcommand_from exec' -l stress"));
+  const auto fish = inlay_command({"completion", "fish"}).out;
+  CHECK(says(fish, "__fish_seen_subcommand_from exec' -l stress"));
+  CHECK(
+      says(fish, "__fish_seen_subcommand_from prove; and test (count (commandline -opc)) -eq 2' -a 'equal "));
+  if (std::system("fish --version >/dev/null 2>&1") == 0) {
+    std::ofstream(file) << fish << R"sh(function inlay
+  switch "$argv"
+    case 'completion words gemm dtype'
+      printf '%s\n' bf16 f16
+    case 'completion words gemm*'
+      test (count $argv) -eq 3; and printf '%s\n' --dtype
+  end
+end
+function ask
+  complete -C "$argv[1]" | string replace -r '\t.*' ''
+end
+contains gemm (ask "inlay run ge"); and contains bf16 (ask "inlay run gemm --dtype "); and not contains conv2d (ask "inlay run gemm --dtype ")
+and not contains -- --dtype (ask "inlay run gemm --dtype "); and contains -- --dtype (ask "inlay run gemm --dt"); and contains injective (ask "inlay prove inj")
+)sh";
+    CHECK(std::system(("fish --no-config " + file.string()).c_str()) == 0);
+    std::filesystem::remove(file);
+  }
   CHECK(inlay_command({"completion", "tcsh"}).exit == 2);
   CHECK(inlay_command({"completion", "words", "gemm", "scales"}).out == "yes\nno\n");
   CHECK(inlay_command({"completion", "words", "gemm", "m"}).out.empty()); // 1 to 16777216

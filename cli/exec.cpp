@@ -521,6 +521,7 @@ int exec(Session& session, const Options& asked) {
   std::vector<Finding> findings;
   LaunchStatistics statistics;
   std::vector<LdsConflict> conflicts;
+  std::vector<ScratchUse> scratch;
   std::vector<InstructionFidelity> fidelity;
   std::string failure;
   Run run;
@@ -558,6 +559,7 @@ int exec(Session& session, const Options& asked) {
     if (!failure.empty()) run.seconds = statistics.seconds;
     findings = with_places(emulator->last_launch().findings, run.ranges);
     conflicts = emulator->last_launch().conflicts;
+    scratch = emulator->last_launch().scratch;
     fidelity = emulator->last_launch().fidelity;
     emulator->options().on_finding = {};
     emulator->options().fidelity = false;
@@ -601,6 +603,11 @@ int exec(Session& session, const Options& asked) {
     if (!o.watches.empty()) json["watches"] = seen.watches;
     if (emulator != nullptr) json["stats"] = to_json(statistics);
     if (!conflicts.empty()) json["conflicts"] = conflicts_json(conflicts);
+    if (!scratch.empty())
+      json["scratch"] = {{"bytes_a_lane", plan.kernel->descriptor.scratch_bytes},
+                         {"spilled_vgprs", plan.kernel->spilled_vgprs},
+                         {"spilled_sgprs", plan.kernel->spilled_sgprs},
+                         {"instructions", scratch_json(scratch)}};
     if (o.fidelity) json["fidelity"] = fidelity_json(fidelity);
     if (run.timing) json["timing"] = nlohmann::ordered_json::parse(to_json(*run.timing));
     json["outputs"] = nlohmann::ordered_json::array();
@@ -638,7 +645,12 @@ int exec(Session& session, const Options& asked) {
                                   : painted(session, Colour::red, "FAILED"),
                                run.seconds)
                 << in.said_text();
-    if (o.stats && emulator != nullptr) session.out << stats_text(statistics) << conflicts_text(conflicts);
+    if (o.stats && emulator != nullptr) {
+      session.out << stats_text(statistics) << conflicts_text(conflicts);
+      if (!scratch.empty())
+        session.out << fmt::format("  {:<22}{}\n", "scratch", scratch_text(*plan.kernel))
+                    << scratch_text(scratch);
+    }
     if (o.fidelity && emulator != nullptr) session.out << fidelity_text(fidelity);
     if (run.timing) session.out << to_text(*run.timing);
     std::size_t n = 0;
@@ -708,7 +720,8 @@ void add_exec(CLI::App& app, Session& session) {
                 "bf16, i8 to i64, u8 to "
                 "u64, hex");
   c->add_option("--values", o->values, "How many of them: 8");
-  c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts and where they are");
+  c->add_flag("--stats", o->stats,
+              "Instruction counts, bytes, LDS conflicts and accesses to scratch, and where they are");
   c->add_flag(
       "--fidelity", o->fidelity,
       "Say which executed instructions are exact, within an ulp, or assumed where documents are silent");

@@ -65,11 +65,41 @@ std::string stats_text(const LaunchStatistics& s) {
   return out;
 }
 
-std::string conflicts_text(const std::vector<LdsConflict>& all) {
+namespace {
+
+/// The first ones, each on its line.
+template <class T>
+std::string first_of(const std::vector<T>& all, const char* what) {
   constexpr std::size_t most = 8;
   std::string out;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) out += "  conflict at " + to_string(all[i]);
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i)
+    out += fmt::format("  {} at {}", what, to_string(all[i]));
   if (all.size() > most) out += fmt::format("  and {} more; --json has them all\n", all.size() - most);
+  return out;
+}
+
+} // namespace
+
+std::string conflicts_text(const std::vector<LdsConflict>& all) { return first_of(all, "conflict"); }
+std::string scratch_text(const std::vector<ScratchUse>& all) { return first_of(all, "scratch"); }
+
+std::string scratch_text(const Kernel& k) {
+  return fmt::format("{} bytes a lane", k.descriptor.scratch_bytes) +
+         (k.spilled_vgprs + k.spilled_sgprs == 0
+              ? ""
+              : fmt::format(", {} VGPR and {} SGPR spilled", k.spilled_vgprs, k.spilled_sgprs));
+}
+
+nlohmann::ordered_json scratch_json(const std::vector<ScratchUse>& all) {
+  auto out = nlohmann::ordered_json::array();
+  for (const ScratchUse& s : all) {
+    out.push_back({{"address", s.address},
+                   {"disassembly", s.disassembly},
+                   {"accesses", s.accesses},
+                   {"bytes_a_lane", s.bytes},
+                   {"store", s.store}});
+    if (s.source) out.back()["source"] = cli::to_json(*s.source);
+  }
   return out;
 }
 

@@ -69,8 +69,10 @@ TimeResult::Scratch time_scratch(const TimeResult& t, const timing::UnitOptions&
                         .bytes = kernel.descriptor.scratch_bytes,
                         .spilled_vgprs = kernel.spilled_vgprs,
                         .spilled_sgprs = kernel.spilled_sgprs,
+                        .text = scratch_text(kernel),
                         .clocks = t.report.clocks,
-                        .without = t.report.clocks};
+                        .without = t.report.clocks,
+                        .instructions = {}};
   const auto of_scratch = [](const timing::Request& r) { return r.space == ObservedAccess::Space::scratch; };
   if (std::none_of(t.trace.requests.begin(), t.trace.requests.end(), of_scratch)) return s;
   timing::Trace without = t.trace;
@@ -268,6 +270,7 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
   // Each launch has a device of its own: what the last one left in memory, a count of workgroups that have passed, say, is not
   // what the kernel starts from.
   std::vector<LdsConflict> conflicts;
+  std::vector<ScratchUse> scratch;
   TimeResult t = time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
     EmulatorOptions options;
     options.bank_model = true;
@@ -281,8 +284,10 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
     const Module module = device.load(object);
     device.launch(device.function(module, kernel.name), geometry, segment);
     conflicts = device.last_launch().conflicts;
+    scratch = device.last_launch().scratch;
   });
   t.conflicts = std::move(conflicts);
+  t.scratch.instructions = std::move(scratch);
   return t;
 }
 
@@ -368,13 +373,10 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
         "              inputs as a launch before left them: {:.0f} % in L2, {:.0f} % of the rest in MALL\n",
         100 * t.l2_share, 100 * t.mall_share);
   if (t.scratch.accesses != 0)
-    out += fmt::format(
-        "  scratch     {} of {} modelled wave instructions, {} bytes a lane{}: {} clocks, {} without\n",
-        t.scratch.accesses, t.trace.steps(), t.scratch.bytes,
-        t.scratch.spilled_vgprs + t.scratch.spilled_sgprs == 0
-            ? std::string()
-            : fmt::format(", {} VGPR and {} SGPR spilled", t.scratch.spilled_vgprs, t.scratch.spilled_sgprs),
-        t.scratch.clocks, t.scratch.without);
+    out +=
+        fmt::format("  scratch     {} of {} modelled wave instructions, {}: {} clocks, {} without\n",
+                    t.scratch.accesses, t.trace.steps(), t.scratch.text, t.scratch.clocks, t.scratch.without);
+  out += scratch_text(t.scratch.instructions);
   if (!t.conflicts.empty()) out += "\n" + conflicts_text(t.conflicts);
   if (t.turns)
     out += "              not in these clocks: workgroups wait for their turn, and one follows the other "
@@ -428,7 +430,8 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
                     {"spilled_vgprs", t.scratch.spilled_vgprs},
                     {"spilled_sgprs", t.scratch.spilled_sgprs},
                     {"clocks", t.scratch.clocks},
-                    {"clocks_without", t.scratch.without}};
+                    {"clocks_without", t.scratch.without},
+                    {"instructions", scratch_json(t.scratch.instructions)}};
   if (!t.conflicts.empty()) j["conflicts"] = conflicts_json(t.conflicts);
   if (t.turns) j["not_modelled"] = "waits for a turn";
   j["seconds"] = t.seconds;

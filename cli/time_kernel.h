@@ -60,7 +60,9 @@ struct TimeResult {
   struct Scratch {
     std::uint64_t accesses = 0;
     std::uint32_t bytes = 0, spilled_vgprs = 0, spilled_sgprs = 0;
+    std::string text; ///< of the three
     std::uint64_t clocks = 0, without = 0;
+    std::vector<runtime::ScratchUse> instructions; ///< as `conflicts`
   } scratch;
   std::vector<runtime::LdsConflict>
       conflicts; ///< of the last launch that was looked at, where there was a code object

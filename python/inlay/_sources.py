@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from ._tools import CommandError, host, processor
+from ._tools import CommandError, host, processor, stress_count
 
 _HIP = (".hip", ".cpp", ".cc", ".cxx", ".cu")
 

@@ -580,6 +580,8 @@ struct ConflictCount {
 };
 /// By operation.
 using Conflicts = std::map<u32, ConflictCount>;
+/// Accesses to scratch, by operation.
+using ScratchCounts = std::map<u32, u64>;
 
 struct Workgroup {
   Launch* launch = nullptr;
@@ -625,6 +627,7 @@ struct Workgroup {
   u32 slices = 0;             ///< turns since it has polled last, see residents.cpp
   std::mt19937_64 random;
   Conflicts conflicts;    ///< where the bank model is on
+  ScratchCounts scratch;  ///< likewise
   std::vector<u32> order; ///< in which its waves take turns
   u64 polled = 0;         ///< reads of global memory that wait for somebody to change it
   bool told = false;      ///< it has written a flag for other devices since its turn began
@@ -672,6 +675,7 @@ struct Launch {
   std::atomic<u64> executed{0};
   std::atomic<bool> stop{false};
   Conflicts conflicts;
+  ScratchCounts scratch;
   std::vector<u64> counts;     ///< executions by operation, where somebody asks for them
   std::vector<u8> unneeded;    ///< by operation, see unneeded_operations; empty: all are executed
   std::atomic<u64> defects{0}; ///< findings that are no notes, each time
@@ -875,6 +879,9 @@ void check_ends(Wave& any);
 void count_banks(Wave& wave, const u32* addresses, u64 mask, unsigned bytes, bool is_write);
 /// What is said of them; see LdsConflict.
 std::vector<LdsConflict> explain_conflicts(const Launch& launch);
+// scratch.cpp
+/// See LaunchResult::scratch.
+std::vector<ScratchUse> explain_scratch(const Launch& launch);
 // fidelity.cpp
 /// See LaunchResult::fidelity.
 std::vector<InstructionFidelity> explain_fidelity(const Launch& launch);

@@ -137,17 +137,29 @@ void lds_addresses(Wave& w, const MemoryFields& f, Access& a) {
   }
 }
 
+/// Some lane does.
+bool reaches_scratch(const Wave& w, const MemoryFields& f, const Access& a) {
+  if (f.space == Space::scratch) return true;
+  bool any = false;
+  each_lane(a.mask, [&](unsigned l) {
+    any = any || in_scratch(w, f.space, a.address[l]) ||
+          (f.space == Space::flat && a.address[l] >> 32 == private_aperture);
+  });
+  return any;
+}
+
 void count_traffic(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
+  const EmulatorOptions& options = *w.group->launch->options;
   const u64 each = f.format_count != 0 ? a.format.bytes() : f.bytes;
   const u64 bytes = each * count_lanes(a.mask) * (f.two ? 2 : 1);
   if (f.space != Space::lds) {
     if (f.kind == Kind::load || f.kind == Kind::to_lds || f.kind == Kind::atomic) w.stats.bytes_read += bytes;
     if (f.kind == Kind::store || f.kind == Kind::atomic) w.stats.bytes_written += bytes;
+    if (options.bank_model && a.mask != 0 && reaches_scratch(w, f, a)) ++w.group->scratch[w.current];
     return;
   }
   w.stats.lds_bytes += bytes;
-  const EmulatorOptions& options = *w.group->launch->options;
   if (!options.bank_model && !(options.checks.races && f.kind == Kind::store)) return;
   u32 addresses[lanes];
   for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {

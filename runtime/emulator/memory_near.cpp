@@ -424,6 +424,7 @@ bool run_near(Wave& w, const Operation& op) {
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
+    if (options.bank_model && near[0].base == w.scratch.data()) ++w.group->scratch[w.current];
   } else {
     w.stats.lds_bytes += moved;
     for (unsigned n = 0; n < count; ++n) {

@@ -352,6 +352,7 @@ void run_launch(Launch& launch, LaunchResult& result) {
   result.statistics.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (auto& [key, finding] : launch.findings) result.findings.push_back(finding);
   result.conflicts = explain_conflicts(launch);
+  result.scratch = explain_scratch(launch);
   result.fidelity = explain_fidelity(launch);
   for (const std::exception_ptr& e : errors) {
     if (e) std::rethrow_exception(e);

@@ -514,10 +514,11 @@ void end_workgroup(Workgroup& g, LaunchStatistics& statistics) {
   statistics.waves += g.waves.size();
   ++statistics.workgroups;
   if (g.launch->devices > 1) peers_at_end(g);
-  if (g.conflicts.empty()) return;
+  if (g.conflicts.empty() && g.scratch.empty()) return;
   const std::lock_guard lock(g.launch->mutex);
   for (const auto& [at, c] : g.conflicts) g.launch->conflicts[at].add(c);
-  g.conflicts.clear();
+  for (const auto& [at, accesses] : g.scratch) g.launch->scratch[at] += accesses;
+  g.conflicts.clear(), g.scratch.clear();
 }
 
 void step(Wave& w, ObservedAccess& access) {

@@ -467,3 +467,59 @@ TEST_CASE("findings and verdicts in colour", "[geometry]") {
 #endif
   unsetenv("CLICOLOR_FORCE");
 }
+
+TEST_CASE("scratch at its instruction, in exec and time", "[geometry]") {
+  // Three waves: a store and two loads by scratch instructions, a store by a flat one, all of them to scratch, and a flat one that is not.
+  std::string code = kernel(flat256 + "    .vgpr_spill_count: 3\n    .sgpr_spill_count: 1\n",
+                            "  s_mov_b64 s[6:7], src_private_base\n  v_mov_b32 v2, 8\n  v_mov_b32 v3, s7\n"
+                            "  scratch_store_dword off, v0, off offset:4\n"
+                            "  flat_store_dwordx2 v[2:3], v[0:1]\n"
+                            "  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+                            "  scratch_load_dword v4, off, off offset:4\n"
+                            "  scratch_load_dwordx2 v[4:5], off, off offset:8\n"
+                            "  s_waitcnt vmcnt(0)\n  v_add_u32 v6, s4, v1\n  v_mov_b32 v7, s5\n"
+                            "  flat_store_dword v[6:7], v4\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n");
+  const auto put = [&](const std::string& before, const std::string& after) {
+    const auto at = code.find(before);
+    REQUIRE(at != std::string::npos);
+    code.replace(at, before.size(), after);
+  };
+  put("  .amdhsa_kernarg_size 8", "  .amdhsa_kernarg_size 8\n  .amdhsa_private_segment_fixed_size 16\n"
+                                  "  .amdhsa_enable_private_segment 1");
+  put(".private_segment_fixed_size: 0", ".private_segment_fixed_size: 16");
+  const std::vector<std::string> launch = {"-", "--grid", "1", "--block", "192", "--arg", "out:768"};
+  const auto command = [&](const char* name, const char* more) {
+    std::vector<std::string> all = {name};
+    all.insert(all.end(), launch.begin(), launch.end());
+    all.emplace_back(more);
+    return inlay_command(all, code);
+  };
+  const auto run = command("exec", "--stats");
+  INFO(run.out << run.err);
+  CHECK(says(run.out, "  scratch               16 bytes a lane, 3 VGPR and 1 SGPR spilled\n"));
+  CHECK(says(run.out, "  3 stores of 4 bytes a lane  scratch_store_dword off, v0, off offset:4  stdin:13\n"));
+  CHECK(says(run.out, "  3 stores of 8 bytes a lane  flat_store_dwordx2 v[2:3], v[0:1]  stdin:14\n"));
+  CHECK(says(run.out,
+             "  3 loads of 8 bytes a lane  scratch_load_dwordx2 v[4:5], off, off offset:8  stdin:17\n"));
+  CHECK_FALSE(says(run.out, "flat_store_dword v[6:7]"));
+  // With and without what the checks look at: by rows and lane by lane.
+  for (const char* check : {"none", "all"}) {
+    const auto json = Json::parse(inlay_command({"exec", "-", "--grid", "2", "--block", "192", "--arg",
+                                                 "out:768", "--check", check, "--json"},
+                                                code)
+                                      .out);
+    REQUIRE(json["scratch"]["instructions"].size() == 4);
+    CHECK(json["scratch"]["bytes_a_lane"] == 16);
+    for (const auto& i : json["scratch"]["instructions"]) CHECK(i["accesses"] == 6);
+  }
+  const auto timed = command("time", "--json");
+  INFO(timed.out << timed.err);
+  REQUIRE(timed.exit == 0);
+  const auto scratch = Json::parse(timed.out)["timing"]["scratch"];
+  CHECK(scratch["instructions"].size() == 4);
+  CHECK(scratch["instructions"][0]["source"]["file"] == "stdin");
+  CHECK(says(command("time", "--quick").out, "  scratch at 0x"));
+  CHECK_FALSE(
+      says(inlay_command({"exec", "-", "--grid", "1", "--arg", "out:256", "--stats"}, kernel(flat256)).out,
+           "scratch  "));
+}

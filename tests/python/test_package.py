@@ -1,5 +1,8 @@
 """The package around the algebra: kernels on the emulator with arrays, commands as functions, Triton kernels without a GPU."""
+import builtins
 import copy
+import dis
+import importlib
 import importlib.util
 import json
 import math
@@ -48,6 +51,26 @@ class Values(unittest.TestCase):
             self.assertTrue(hasattr(inlay, name), name)
             self.assertTrue(getattr(inlay, name).__doc__, name)
         self.assertRegex(inlay.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_what_functions_name_is_there(self):
+        # Also in those that only run where torch, Triton or FlyDSL is.
+        def named(code):
+            yield from (i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL")
+            for constant in code.co_consts:
+                if hasattr(constant, "co_consts"):
+                    yield from named(constant)
+
+        folder = importlib.util.find_spec("inlay").submodule_search_locations[0]
+        looked_at = 0
+        for file in sorted(os.listdir(folder)):
+            if not file.endswith(".py") or file == "torch.py":  # whose module needs torch itself
+                continue
+            module = importlib.import_module("inlay." + file[:-3]) if file != "__init__.py" else inlay
+            with open(os.path.join(folder, file)) as text:
+                names = set(named(compile(text.read(), file, "exec")))
+            self.assertEqual(sorted(names - set(vars(module)) - set(dir(builtins))), [], file)
+            looked_at += len(names)
+        self.assertGreater(looked_at, 200)
 
     def test_stubs_name_what_there_is(self):
         stubs = (importlib.util.find_spec("inlay").submodule_search_locations[0] + "/__init__.pyi")

@@ -108,6 +108,17 @@ struct LdsConflict {
 /// One a line, two with its remedies.
 [[nodiscard]] std::string to_string(const LdsConflict& conflict);
 
+/// One instruction that reads or writes scratch.
+struct ScratchUse {
+  std::uint64_t address = 0;
+  std::string disassembly;
+  std::optional<isa::SourceLine> source;
+  std::uint64_t accesses = 0; ///< of waves
+  unsigned bytes = 0;         ///< of each lane, of one access
+  bool store = false;
+};
+[[nodiscard]] std::string to_string(const ScratchUse& use);
+
 /// How true the emulator's result of an instruction is to the hardware's.
 enum class Fidelity : std::uint8_t {
   exact,  ///< every bit is defined by IEEE 754 or by a manual, or was measured
@@ -131,6 +142,7 @@ struct LaunchResult {
   LaunchStatistics statistics;
   std::vector<Finding> findings;
   std::vector<LdsConflict> conflicts;        ///< the most expensive first; with EmulatorOptions::bank_model
+  std::vector<ScratchUse> scratch;           ///< the most frequent first; with EmulatorOptions::bank_model
   std::vector<InstructionFidelity> fidelity; ///< the least exact first; with EmulatorOptions::fidelity
 };
 
@@ -152,7 +164,7 @@ struct EmulatorOptions {
   /// the host waits for all devices before and after the launch.
   bool streams = true;
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
-  bool bank_model = false; ///< count LDS cycles and conflicts
+  bool bank_model = false; ///< count LDS cycles and conflicts, and accesses to scratch
   bool fidelity = false;   ///< say how exact the executed instructions are
   std::uint64_t seed = 1;  ///< of the stress schedule
   /// Bytes a lane of a kernel that recurses, calls through pointers or has arrays of variable length (metadata

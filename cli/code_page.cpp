@@ -1,7 +1,9 @@
 #include "code_page.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <inlay/algebra/render/escape.h>
+#include <inlay/runtime/names.h>
 #include <set>
 
 namespace inlay::cli {
@@ -109,7 +111,7 @@ std::string registers(const isa::Instruction& i) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-void append_code(std::string& out, std::size_t number, const CodePart& part) {
+void append_code(std::string& out, std::size_t number, const CodePart& part, const std::string& heading) {
   const isa::KernelReport& r = *part.report;
   std::set<std::uint64_t> known, hot;
   for (const auto& i : r.program.instructions) known.insert(i.address);
@@ -118,7 +120,7 @@ void append_code(std::string& out, std::size_t number, const CodePart& part) {
   out += fmt::format("<div class=\"code\" tabindex=\"0\" role=\"region\" aria-label=\"instructions of {}\">"
                      "<table><thead><tr><th scope=\"col\">address</th><th scope=\"col\">kind</th><th "
                      "scope=\"col\">instruction</th></tr></thead><tbody>\n",
-                     escape_xml(r.name));
+                     heading);
   for (const auto& i : r.program.instructions) {
     if (const std::string before = part.source ? part.source(i) : ""; !before.empty())
       out += "<tr class=\"source\"><td></td><td></td><td>" +
@@ -162,11 +164,15 @@ std::string code_page(const std::string& title, const std::string& introduction,
     out +=
         "<pre tabindex=\"0\" role=\"region\" aria-label=\"report\">" + escape_xml(introduction) + "</pre>\n";
   for (std::size_t n = 0; n < parts.size(); ++n) {
-    out += "<section><h2>" + escape_xml(parts[n].report->name) + "</h2>\n";
+    const auto same = [&](const CodePart& p) { return p.report->name == parts[n].report->name; };
+    std::string heading = escape_xml(runtime::demangled(parts[n].report->name));
+    if (std::count_if(parts.begin(), parts.end(), same) > 1)
+      heading += fmt::format(", {} of {}", n + 1, parts.size());
+    out += "<section><h2>" + heading + "</h2>\n";
     if (!parts[n].text.empty())
       out += fmt::format("<pre tabindex=\"0\" role=\"region\" aria-label=\"report of {}\">{}</pre>\n",
-                         escape_xml(parts[n].report->name), escape_xml(parts[n].text));
-    append_code(out, n, parts[n]);
+                         heading, escape_xml(parts[n].text));
+    append_code(out, n, parts[n], heading);
     out += "</section>\n";
   }
   return out + "</main>\n<script>" + script + "</script></body></html>\n";

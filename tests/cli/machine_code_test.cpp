@@ -115,6 +115,12 @@ TEST_CASE("inspect and compare: the page has each instruction, and its branches 
         .get<std::size_t>();
   };
   CHECK(rows_of(html).size() == count(file) + count(other));
+  // A reader that jumps from part to part tells them apart.
+  REQUIRE(inlay_command({"compare", file, file, "--html", page}).exit == 0);
+  html = read(page);
+  CHECK(says(html, ", 1 of 2</h2>"));
+  CHECK(says(html, ", 2 of 2</h2>"));
+  CHECK(says(html, ", 2 of 2\"><table>"));
   CHECK(inlay_command({"inspect", file, "--html", page + "/p.html"}).exit == 2);
   std::filesystem::remove(page);
 }

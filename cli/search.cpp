@@ -180,13 +180,15 @@ void add_search(CLI::App& app, Session& session) {
     sub->add_option("--arch", a->arch, machine::names(" or "));
     sub->add_flag("--json", a->json, "As JSON");
   };
-  auto* swizzles =
-      command->add_subcommand("swizzle", "Conflict-free Sw<B,M,S> for all views of an LDS tile at once");
+  auto* swizzles = command->add_subcommand(
+      "swizzle",
+      "Conflict-free Sw<B,M,S> for all views of an LDS tile at once; views map (lane, instance) to bytes");
   lds(swizzles);
   swizzles->add_option("--tile", a->tile, "Bytes of the tile")->required();
   swizzles->add_flag("--all", a->all, "List every one");
   swizzles->callback([=, &session] { session.exit = search_swizzles(session, *a); });
-  auto* paddings = command->add_subcommand("padding", "Conflict-free row strides of an LDS tile");
+  auto* paddings = command->add_subcommand(
+      "padding", "Conflict-free row strides of an LDS tile; views map (lane, instance) to bytes");
   lds(paddings);
   paddings->add_option("--row-bytes", a->row_bytes, "Bytes of a row without padding")->required();
   paddings->add_option("--rows", a->rows, "Rows")->required();

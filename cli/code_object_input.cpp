@@ -49,6 +49,11 @@ SourceFile of_bundle(const std::string& bytes, const std::string& file, const st
   std::vector<std::string> symbols;
   for (const auto& entry : bundle.entries()) symbols.push_back(entry.kernel());
   const auto found = runtime::meant(which.kernel, symbols);
+  for (const std::size_t i : found) // for several processors they have one name
+    if (symbols[i] != symbols[found.front()])
+      throw launch::LaunchError(file + ": '" + which.kernel + "' may mean several kernels",
+                                runtime::demangled(symbols[found.front()]) + ", " +
+                                    runtime::demangled(symbols[i]));
   const auto& e = bundle.find(found.empty() ? which.kernel : symbols[found.front()],
                               arch.empty() ? "" : std::string(to_string(isa::parse_arch(arch))));
   const auto& all = e.forms.forms();

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <inlay/launch/bundle.h>
+#include <inlay/runtime/isa/assemble.h>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <unistd.h>
@@ -435,6 +437,44 @@ TEST_CASE("names of C++ are shown and taken", "[geometry]") {
       Json::parse(inlay_command({"validate", "-", "--kernel", "ns::add<float>", "--json"}, file).out);
   CHECK(said["kernels"][0]["kernel"] == add_float);
   CHECK(said["kernels"][0]["demangled"] == "void ns::add<float>(float*)");
+}
+
+TEST_CASE("names of C++ in a bundle", "[geometry]") {
+  using inlay::launch::Bundle;
+  using inlay::launch::Manifest;
+  const auto folder = std::filesystem::temp_directory_path() / ("inlay-names-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::vector<Bundle::Entry> entries;
+  for (const std::string name : {"_ZN2ns3addIfEEvPT_", "_ZN2ns3addIiEEvPT_"}) {
+    const auto elf = inlay::runtime::isa::assemble_code_object(
+        cpp_kernels({name}), inlay::runtime::isa::parse_arch("gfx942"), "names.s");
+    const Json manifest = {
+        {"format", "inlay.launch/1"},
+        {"kernel", name},
+        {"arch", "gfx942"},
+        {"code", "x.hsaco"},
+        {"sizes", Json::array()},
+        {"arguments",
+         {{{"name", "out"}, {"kind", "buffer"}, {"type", "f32"}, {"output", true}, {"bytes", "256"}}}},
+        {"grid", {"1", "1", "1"}},
+        {"block", {64, 1, 1}},
+        {"lds", 0}};
+    entries.emplace_back(Manifest::parse(manifest.dump(), name), elf);
+  }
+  const auto bytes = Bundle(std::move(entries)).bytes();
+  const std::string file = (folder / "k.inlay").string();
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const Ran one = inlay_command({"exec", file, "--kernel", "ns::add<int>"});
+  INFO(one.out << one.err);
+  CHECK(one.exit == 0);
+  CHECK(says(one.out, "void ns::add<int>(int*) grid 1x1x1 "));
+  const Ran two = inlay_command({"exec", file, "--kernel", "add"});
+  CHECK(two.exit == 2);
+  CHECK(says(two.err, "'add' may mean several kernels"));
+  CHECK(says(two.err, "void ns::add<float>(float*), void ns::add<int>(int*)"));
+  CHECK(inlay_command({"exec", file, "--kernel", "sub"}).exit == 2);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("findings and verdicts in colour", "[geometry]") {

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <queue>
 #include <utility>
 
 namespace inlay::runtime::timing {
@@ -294,22 +293,27 @@ std::vector<UnitQueue> dispatch(const ChipPlan& plan, const Work& work) {
   for (unsigned x = 0; x < xcds; ++x) {
     std::vector<Busy> units((plan.units - x + xcds - 1) / xcds);
     if (units.empty()) continue;
-    const auto later = [&](std::size_t a, std::size_t b) {
-      const double at = units[a].next(), bt = units[b].next();
-      return at != bt ? at > bt : a > b;
-    };
-    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> next(later);
-    std::uint64_t i = x, placed = 0;
-    for (; i < plan.workgroups && placed < units.size() * plan.resident; i += xcds, ++placed)
-      units[placed % units.size()].add(i, work.of(i));
-    for (std::size_t u = 0; u < units.size(); ++u) next.push(u);
+    std::uint64_t i = x;
+    std::size_t turn = 0;
+    for (std::size_t placed = 0; i < plan.workgroups && placed < units.size() * plan.resident;
+         i += xcds, ++placed) {
+      units[turn].add(i, work.of(i));
+      turn = (turn + 1) % units.size();
+    }
+    std::vector<double> free;
+    for (const Busy& u : units) free.push_back(u.next());
     for (; i < plan.workgroups; i += xcds) {
-      const std::size_t u = next.top();
-      next.pop();
-      units[u].advance(units[u].next());
+      // Of several units that have room at the same time the next one in turn: all from there on, then those before.
+      const auto in_turn = free.begin() + static_cast<std::ptrdiff_t>(turn);
+      const auto after = std::min_element(in_turn, free.end()),
+                 before = std::min_element(free.begin(), in_turn);
+      const auto u =
+          static_cast<std::size_t>((before != in_turn && *before < *after ? before : after) - free.begin());
+      units[u].advance(free[u]);
       units[u].end_one();
       units[u].add(i, work.of(i));
-      next.push(u);
+      free[u] = units[u].next();
+      turn = (u + 1) % units.size();
     }
     for (std::size_t u = 0; u < units.size(); ++u) out[x + u * xcds] = std::move(units[u].queue);
   }

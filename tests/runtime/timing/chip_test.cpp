@@ -140,6 +140,10 @@ TEST_CASE("a workgroup goes where a place is free first, and the units that may 
   const ChipPlan pairs = plan(one.with("compute_units", 2), 6, 2);
   CHECK(queues(dispatch(pairs, Work({{0, 100}, {1, 10}, {2, 10}, {3, 10}, {4, 10}, {5, 10}}, 6))) ==
         Queues{{0, 2, 4}, {1, 3, 5}});
+  // Units that have room at the same time take turns: what one lets go of at once is not all for the next workgroups.
+  const ChipPlan late = plan(one.with("compute_units", 2), 12, 2);
+  CHECK(queues(dispatch(late, Work({{0, 10}, {8, 10}, {9, 30}, {11, 30}}, 12))) ==
+        Queues{{0, 2, 4, 6, 8, 10}, {1, 3, 5, 7, 9, 11}});
   // Most work 20 + 45, longest workgroup 60; unit 0 is neither.
   const ChipPlan three = plan(one.with("compute_units", 3), 4, 1);
   CHECK(queues(heaviest(three, Work({{0, 55}, {1, 60}, {2, 20}, {3, 45}}, 4))) == Queues{{2, 3}, {1}, {0}});
@@ -215,7 +219,7 @@ std::string loops(const std::string& trips) {
 }
 
 /// The launch modelled in full: every unit with every workgroup, and each workgroup goes to the unit of its XCD where, by the clocks modelled so far, a place is
-/// free first. Nothing of dispatch(), heaviest(), sample_of() or extrapolate() is in it.
+/// free first, of several to the next one in turn. Nothing of dispatch(), heaviest(), sample_of() or extrapolate() is in it.
 double whole_launch(const std::string& body, const Parameters& p, unsigned grid, unsigned resident,
                     unsigned block) {
   const auto units = static_cast<unsigned>(p["compute_units"]), xcds = static_cast<unsigned>(p["xcds"]);
@@ -232,6 +236,7 @@ double whole_launch(const std::string& body, const Parameters& p, unsigned grid,
     return out;
   };
   std::vector<std::vector<double>> ended(units);
+  std::vector<unsigned> turn(xcds, 0);
   for (std::uint64_t i = 0; i < grid; ++i) {
     const auto xcd = static_cast<unsigned>(i % xcds);
     unsigned best = xcd;
@@ -239,8 +244,13 @@ double whole_launch(const std::string& body, const Parameters& p, unsigned grid,
       const std::size_t n = queue[u].size();
       return n < resident ? -1.0 / static_cast<double>(n + 1) : ended[u][n - resident];
     };
-    for (unsigned u = xcd; u < units; u += xcds)
-      if (free_at(u) < free_at(best)) best = u;
+    // In turn: from the unit after the one that was given the last of this XCD's workgroups.
+    const unsigned of_xcd = (units - xcd + xcds - 1) / xcds;
+    for (unsigned k = 0; k < of_xcd; ++k) {
+      const unsigned u = xcd + (turn[xcd] + k) % of_xcd * xcds;
+      if (k == 0 || free_at(u) < free_at(best)) best = u;
+    }
+    turn[xcd] = (best - xcd) / xcds + 1;
     queue[best].push_back(i);
     ended[best] = ends(best);
   }

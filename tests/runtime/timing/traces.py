@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The cycle model against thread traces of MI350X: the table of docs/measurements/timing.md.
 
-    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/measurements/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [--calibrate] [-- options of `inlay time`]
+    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/measurements/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [--calibrate] [--dispatch] [-- options of `inlay time`]
 
 DIR is a checkout of github.com/jhinpan/flydsl-kernel-profiling-lib (commit bce529c); nothing is fetched here. Without INLAY_TRACES it says so and ends with 77, which ctest
 takes as skipped. --calibrate: the held-back half by the numbers that `inlay calibrate --from-att` takes from the other half, which must be as good as the built-in ones.
+--dispatch: to which of the compute units that have room the next workgroup goes.
 """
 import argparse
 import glob
@@ -158,6 +159,46 @@ def calibrated(inlay, root):
     return int(any(found[1][what] > found[0][what] + 0.01 for what in ("median", "mean")))
 
 
+def dispatched(root):
+    """Of workgroups that begin when several units of their engine have room: shares that go to the next of these in turn, to the unit that was given the last one, and by chance.
+
+    A unit has room for as many waves as it ever has at once. Left out is what begins before every unit has had a workgroup.
+    """
+    print(f"{'trace':30} {'workgroups':>10} {'next':>6} {'same':>6} {'chance':>6}")
+    sums = [0, 0, 0, 0.0]
+    for case in trace_cases.CASES:
+        of_case = [0, 0, 0, 0.0]
+        for engine, events in read(bundle(root, case), "occupancy.json").items():
+            if not engine.isdigit() or not events:
+                continue
+            events = sorted(events, key=lambda e: (e[0], e[4]))  # clock, unit, SIMD, slot, begins
+            units, most, waves = sorted({e[1] for e in events}), {}, dict.fromkeys((e[1] for e in events), 0)
+            for _, unit, _, _, begins, *_ in events:
+                waves[unit] += 1 if begins else -1
+                most[unit] = max(most.get(unit, 0), waves[unit])
+            begun = [e[1] for e in events if e[4]]
+            size = next((n for n, unit in enumerate(begun[:16]) if unit != begun[0]), 16)  # waves of a workgroup
+            waves, last, groups, n = dict.fromkeys(units, 0), None, 0, 0
+            for _, unit, _, _, begins, *_ in events:
+                if not begins:
+                    waves[unit] -= 1
+                    continue
+                if n % size == 0:
+                    room = [u for u in units if waves[u] + size <= most[u]]
+                    if groups >= len(units) and len(room) > 1 and unit in room:
+                        at = units.index(last) + 1
+                        following = next(u for u in units[at:] + units[:at] if u in room)
+                        of_case = [a + b for a, b in zip(of_case, (1, unit == following, unit == last, 1 / len(room)))]
+                    last, groups = unit, groups + 1
+                waves[unit] += 1
+                n += 1
+        if of_case[0]:
+            print(f"{case[0]:30} {of_case[0]:10} " + " ".join(f"{100 * x / of_case[0]:4.0f} %" for x in of_case[1:]))
+        sums = [a + b for a, b in zip(sums, of_case)]
+    print(f"{'all':30} {sums[0]:10} " + " ".join(f"{100 * x / sums[0]:4.0f} %" for x in sums[1:]))
+    return int(sums[1] < 0.8 * sums[0])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
@@ -166,6 +207,7 @@ def main():
     parser.add_argument("--held-back", choices=["no", "yes"])
     parser.add_argument("--json")
     parser.add_argument("--calibrate", action="store_true")
+    parser.add_argument("--dispatch", action="store_true")
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     o = parser.parse_args(sys.argv[1:at])
     o.options = sys.argv[at + 1:]
@@ -175,6 +217,8 @@ def main():
         return 77
     if o.calibrate:
         return calibrated(o.inlay, root)
+    if o.dispatch:
+        return dispatched(root)
     rows = []
     for case in trace_cases.CASES:
         if o.only not in case[0] or (o.held_back and case[6] == (o.held_back == "yes")):

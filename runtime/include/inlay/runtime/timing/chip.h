@@ -150,8 +150,9 @@ struct UnitQueue {
   double work = 0, longest = 0; ///< the sum, and of one workgroup
 };
 
-/// Plays the dispatch through: the first round goes over the units of an XCD in turn, later workgroups to the unit that has room first;
-/// those that share a unit share its time. Ensures: every workgroup is in one queue; with even work unit u has u, u + units, ...
+/// Plays the dispatch through: the first round goes over the units of an XCD in turn, later workgroups to the unit that has room
+/// first, of several that have it at the same time to the next one in turn; those that share a unit share its time.
+/// Ensures: every workgroup is in one queue; with even work unit u has u, u + units, ...
 [[nodiscard]] std::vector<UnitQueue> dispatch(const ChipPlan& plan, const Work& work);
 
 /// Queues worth modelling: the one with most work, the one with the longest workgroup, and the first; no two alike, at most three.

@@ -163,7 +163,8 @@ Value Emitter::integer_sum(const Inst& i) {
 // Whether a map leaves elements of 8 or 16 bits as they are, or makes them 0, in a type that has all of them: codes are enough.
 bool Emitter::chooses(const Inst& i, Element from) {
   const Element to = reg_element(i.def);
-  if (i.def.count % 8 != 0) return false; // short vectors stay as they are: LLVM makes as little of them
+  if (from == to && i.def.count % 8 != 0)
+    return false; // short vectors stay as they are: LLVM makes as little of them
   if (codegen::is_integer(from) || bits(from) > 16 || bits(from) < 8 ||
       static_cast<int>(i.uses.size()) != i.def.count)
     return false;
@@ -178,12 +179,10 @@ bool Emitter::chooses(const Inst& i, Element from) {
 // 8 bits as bf16: the upper half of f32 has all of their digits.
 Value Emitter::widened(Value v, Element to) {
   if (v.type.element == to) return v;
-  const Value words = k.bitcast(k.convert(v, Element::f32), Type::i32(v.type.lanes));
-  std::vector<Value> pairs;
-  for (int e = 0; e < v.type.lanes; e += 2)
-    pairs.push_back(k.bit_or(k.lshr(k.extract(words, e), k.constant(16)),
-                             k.bit_and(k.extract(words, e + 1), k.constant(0xffff0000LL))));
-  return k.bitcast(k.pack(pairs), Type{to, v.type.lanes});
+  const Value halves = k.bitcast(k.convert(v, Element::f32), Type{to, 2 * v.type.lanes});
+  std::vector<Value> upper;
+  for (int e = 0; e < v.type.lanes; ++e) upper.push_back(k.extract(halves, 2 * e + 1));
+  return k.pack(upper);
 }
 
 Value Emitter::chosen(const Inst& i, Expr e, Value v) {

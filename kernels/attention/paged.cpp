@@ -14,7 +14,7 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom, codegen::MmaTiling, codegen::Nan;
-using codegen::inside, codegen::rows_tv, codegen::without_axis;
+using codegen::inside, codegen::without_axis;
 
 constexpr int head_rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
@@ -41,7 +41,7 @@ Program paged_decode_program(const PagedDecode& s) {
   const Sym split(s.part()), R = windowed ? Sym(s.parts()) : ceil_div(N, split);
   const std::vector<Sym> queries{S, HK, s.group, D}, cut{S, HK, R, s.group};
   const Tensor O = k.output("o", s.type, queries, by_rows(queries)),
-               PO = k.output("parts", Element::f32, {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
+               PO = k.output("parts", s.of_parts(), {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
                PM = k.output("most", Element::f32, cut, by_rows(cut)),
                PL = k.output("sums", Element::f32, cut, by_rows(cut)),
                Q = k.input("q", s.type, queries, by_rows(queries)),
@@ -133,7 +133,7 @@ Program paged_decode_program(const PagedDecode& s) {
              // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
              const Fragment within_v = k.map(
                  {k.load(tile(values), v_tile->loaded, 8)},
-                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.cache);
+                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
              const Fragment rows_of_v = k.map(
                  v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
              k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
@@ -162,7 +162,11 @@ Program paged_decode_program(const PagedDecode& s) {
   // Who comes last puts the parts together, in their order.
   const Sym number = k.ticket("arrived", part);
   const int of_group = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(s.group))), 256 / D);
-  const Layout of_one = rows_tv(of_group, D, 4, threads);
+  // Rows in neighbouring lanes: each has the numbers of one, and together they read whole lines of its values.
+  const int each = std::min(128 / codegen::bits(s.of_parts()), of_group * D / threads),
+            across = each * threads / of_group;
+  const Layout of_one = parse_layout(fmt::format("(({0},{1}),({2},{3})):((1@0,{2}@1),(1@1,{4}@1))", of_group,
+                                                 threads / of_group, each, D / across, across));
   const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto merge = [&] {
     const auto [m, l, o] =
@@ -175,10 +179,12 @@ Program paged_decode_program(const PagedDecode& s) {
                   [&](const Exprs& v) {
                     return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
                   }),
-            to, 4);
+            to, each);
   };
   k.if_less(R - Sym(2), number, [&] {
-    k.if_less(Sym(0), length, merge, [&] { k.store(k.zeros(Element::f32, of_one, {of_group, D}), to, 4); });
+    k.if_less(Sym(0), length, merge, [&] {
+      k.store(k.zeros(Element::f32, of_one, {of_group, D}), to, each);
+    });
   });
   return k;
 }

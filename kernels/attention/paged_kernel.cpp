@@ -57,8 +57,17 @@ std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, con
                sum = (static_cast<double>(s.keys) + 64) * u32, of_sum = 4 * score + 2 * sum;
   const double scale_k = s.scaled() ? w.values("scales")[0] : 1,
                scale_v = s.scaled() ? w.values("scales")[1] : 1;
-  Judged o{"o", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"},
-      parts{"parts", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v|"},
+  const double u_parts = s.of_parts() == s.type ? codegen::unit_roundoff(s.type) : 0;
+  Judged o{"o",
+           {},
+           {},
+           u_parts > 0 ? "(2 u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"
+                       : "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"},
+      parts{"parts",
+            {},
+            {},
+            u_parts > 0 ? "(2 u + 4 s + 2 (keys + 64) 2^-24) sum p |v|"
+                        : "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v|"},
       most{"most", {}, {}, "s, the error of a score"},
       sums{"sums", {}, {}, "(4 s + 2 (keys + 64) 2^-24) sum p"};
   for (std::size_t q = 0; q < at(s.sequences); ++q)
@@ -113,7 +122,7 @@ std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, con
           sums.value.push_back(part.sum), sums.bound.push_back(of_sum * part.sum);
           for (std::size_t c = 0; c < d; ++c)
             parts.value.push_back(part.value[c]),
-                parts.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * part.size[c]);
+                parts.bound.push_back((codegen::unit_roundoff(s.type) + u_parts + of_sum) * part.size[c]);
         }
       for (std::size_t g = 0; g < group; ++g) {
         Part all = part_of(g, first, length);
@@ -121,7 +130,7 @@ std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, con
         for (std::size_t c = 0; c < d; ++c) {
           const double by = length > 0 ? scale_v / all.sum : 0;
           o.value.push_back(by * all.value[c]);
-          o.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * by * all.size[c] +
+          o.bound.push_back((codegen::unit_roundoff(s.type) + u_parts + of_sum) * by * all.size[c] +
                             rounding(s.type, o.value.back()));
         }
       }

@@ -14,7 +14,7 @@ namespace {
 using codegen::inside;
 using codegen::without_axis;
 
-constexpr int most_at_once = 4; // parts
+constexpr int most_at_once = 8; // parts
 
 // The same of `parts` tiles, one after the other, along a third axis.
 Layout with_parts(const Layout& tv, int parts) {
@@ -87,7 +87,7 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
                    l1 = row(sums),
                    o1 = k.load(k.tile(values, {1, 1, at_once, rows, columns}, {sequence, block, t, tile, 0})
                                    .keep({3, 4, 2}),
-                               of_some, 4);
+                               of_some, static_cast<int>(tv.mode(1).modes()[0].extent.value()));
     const Fragment greatest =
         k.map({m, k.fold(Monoid::max, m1, 2)}, [](const Exprs& v) { return max(v[0], v[1]); });
     const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };

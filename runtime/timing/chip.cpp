@@ -14,12 +14,14 @@
 namespace inlay::runtime::timing {
 
 unsigned resident_workgroups(unsigned vgprs, std::uint32_t lds_bytes, unsigned work_items, isa::Arch arch) {
+  const machine::Target& t = machine::target(arch);
   const unsigned waves = std::max(1U, (work_items + 63) / 64);
-  const unsigned all = isa::occupancy(std::max(8U, vgprs), lds_bytes, work_items, arch).waves_per_simd * 4;
-  const unsigned resident = std::max(1U, all / waves);
-  return lds_bytes == 0
-             ? resident
-             : std::clamp(static_cast<unsigned>(machine::target(arch).lds_bytes) / lds_bytes, 1U, resident);
+  const unsigned by_registers = isa::occupancy(std::max(8U, vgprs), 0, work_items, arch).waves_per_simd *
+                                static_cast<unsigned>(t.simds) / waves;
+  // As many workgroups as LDS has room for, whether or not their waves are as many on each SIMD.
+  const auto all = static_cast<unsigned>(t.lds_bytes), granule = static_cast<unsigned>(t.lds_granule);
+  const unsigned each = (lds_bytes + granule - 1) / granule * granule;
+  return std::max(1U, each == 0 ? by_registers : std::min(by_registers, all / std::min(all, each)));
 }
 
 ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident, unsigned waves) {

@@ -22,6 +22,17 @@ TEST_CASE("workgroups fill the units in rounds") {
   CHECK(plan(p, 1217, 4).rounds == 2);
 }
 
+TEST_CASE("a unit takes as many workgroups as registers and LDS have room for") {
+  // 216 registers: two waves a SIMD. LDS is given out in 512 bytes on gfx942, and holds seven of 8704: not the same number on each SIMD.
+  CHECK(resident_workgroups(216, 0, 64, isa::Arch::gfx942) == 8);
+  CHECK(resident_workgroups(216, 8208, 64, isa::Arch::gfx942) == 7);
+  CHECK(resident_workgroups(216, 8192, 64, isa::Arch::gfx942) == 8);
+  CHECK(resident_workgroups(216, 20480, 64, isa::Arch::gfx942) == 3);
+  CHECK(resident_workgroups(216, 8208, 64, isa::Arch::gfx950) == 8);
+  CHECK(resident_workgroups(216, 8208, 256, isa::Arch::gfx942) == 2);
+  CHECK(resident_workgroups(300, 65536, 1024, isa::Arch::gfx942) == 1);
+}
+
 namespace {
 
 /// Each wave reads 64 dwords at `scale` * workgroup bytes, and 64 dwords that all read.

@@ -6,6 +6,8 @@
 #include "../../kernels/attention/prefill.h"
 #include "../mutate/tokens.h"
 
+#include <inlay/kernels/build.h>
+
 #include <random>
 
 using namespace inlay;
@@ -477,6 +479,23 @@ TEST_CASE(
       for (Guard& g : r.guards)
         if (g.condition.b == p.tickets()[0].symbol) g.condition.a += Sym(by);
     CHECK(refuted(code) != "");
+  }
+}
+
+TEST_CASE("paged decode: bytes of fp8 are converted once, and become bf16 without rounding") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    const std::string code =
+        kernels::find_kernel("paged_decode")->build({{"arch", arch}, {"kv-dtype", "fp8"}}, {}).assembly;
+    const auto count = [&](const std::string& mnemonic) {
+      int n = 0;
+      for (std::size_t at = 0; (at = code.find(mnemonic, at)) != code.npos; ++at) ++n;
+      return n;
+    };
+    INFO(arch);
+    // 32 positions of 128 numbers of K and of V, 64 work-items, two at a time: in the loop, and once more for its last trip.
+    CHECK(count("v_cvt_pk_f32_fp8") == 2 * 32 * 2 * 128 / 64 / 2);
+    // On gfx942 a number that is rounded is compared with itself, for its NaN: 16 rows of a part and 8 of the result. Weights are none.
+    CHECK(count("v_cmp_o_f32") == (arch == std::string("gfx942") ? (16 + 8) * 128 / 64 : 0));
   }
 }
 

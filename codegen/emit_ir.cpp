@@ -100,9 +100,9 @@ void Emitter::bind(Value work_item_id) {
     // Up to past the last element: the place of coordinate 1 in an extent of 1 may be 0.
     const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
     const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
-    const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
+    const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {t.element, 1});
     // What bounds something is never negative: a loop of a negative number of trips would not end.
-    const Value read = k.readfirstlane(loaded);
+    const Value read = k.readfirstlane(t.element == Element::i64 ? k.nearest32(loaded) : loaded);
     k.bind(u.symbol, is_bound(code_, u) ? k.smax(read, number(0)) : read);
   }
 }
@@ -154,7 +154,8 @@ Value Emitter::whole(const Reg& r) {
   if (found == env_.end())
     throw CodegenError("a register is read before it is written",
                        "v" + std::to_string(r.id) + " of iteration " + std::to_string(r.ahead));
-  return found->second;
+  // Registers keep the 64 bits of memory, so that nothing waits for them before their use; what is used is the nearest of 32.
+  return found->second.type.element == Element::i64 ? k.nearest32(found->second) : found->second;
 }
 
 // A result of a block in AGPRs stays there until here: read all at once, 256 would leave no register for anything else.
@@ -349,7 +350,7 @@ void Emitter::versions(std::span<const Inst> list) {
     for (std::size_t m = n; m < list.size() && list[m].when == when; ++m) {
       const Reg& r = list[m].uses[0];
       const Element to = p_.tensor(list[m].access.tensor).element;
-      if (reg_element(r) == to) continue;
+      if (reg_element(r) == to || to == Element::i64) continue;
       k.locate(list[m].where);
       rounded_[{r.id, r.first}] = k.convert(to_f32(stay(r)), to);
     }

@@ -173,21 +173,23 @@ void Emitter::plan(const CodeRegion& r) {
   if (wanted && form_ == LoopForm::ir)
     throw CodegenError(cannot + ": it is IR", "line   " + std::to_string(r.body[0].where.line()),
                        "--loops asm or auto");
-  bool moves = false, far = false, windows = false;
+  bool moves = false, far = false, windows = false, wide = false;
   for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
     for (const Inst& i : *list) {
       moves = moves || (list == &r.body && moves_rows(i));
       far = far || (i.kind == InstKind::load && is_far(p_, i.access));
       windows = windows || (i.kind == InstKind::load && p_.tensor(i.access.tensor).space == Space::window);
+      wide = wide || (i.kind == InstKind::load && p_.tensor(i.access.tensor).element == Element::i64);
     }
-  if ((moves || far || windows) && (form_ == LoopForm::block || wanted)) {
-    const std::string why = moves ? ": a trip loads the rows that it gathers"
-                            : far ? ": it loads by addresses of 64 bits"
-                                  : ": it loads a window, whose masks depend on the trip";
+  if ((moves || far || windows || wide) && (form_ == LoopForm::block || wanted)) {
+    const std::string why = moves     ? ": a trip loads the rows that it gathers"
+                            : far     ? ": it loads by addresses of 64 bits"
+                            : windows ? ": it loads a window, whose masks depend on the trip"
+                                      : ": it loads integers of 64 bits";
     throw CodegenError(wanted ? cannot + why : "the loop cannot be a block of assembly" + why,
                        "line   " + std::to_string(r.body[0].where.line()), "--loops auto or ir");
   }
-  if (moves || far || windows || !r.exact || form_ == LoopForm::ir) return;
+  if (moves || far || windows || wide || !r.exact || form_ == LoopForm::ir) return;
   if (form_ == LoopForm::automatic && !wanted) {
     // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
     constexpr int manageable = 192;

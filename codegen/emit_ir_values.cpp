@@ -10,6 +10,7 @@ Value Emitter::to_store(const Reg& r, Element element) {
         v.type.element == element)
       return k.slice(v, r.first - from.second, r.count);
   const Value v = stay(r);
+  if (element == Element::i64 && v.type.element == Element::i32) return k.sext64(v);
   return v.type.element == element ? v : k.convert(to_f32(v), element);
 }
 

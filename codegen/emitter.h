@@ -156,7 +156,11 @@ private:
   static int format_of(const Atom& atom, const std::string& modifier);
 
   Value uniform(Value v);
-  Element reg_element(const Reg& r) const { return code_.registers[static_cast<std::size_t>(r.id)].element; }
+  // As it is used: of i64 what `whole` gives.
+  Element reg_element(const Reg& r) const {
+    const Element held = code_.registers[static_cast<std::size_t>(r.id)].element;
+    return held == Element::i64 ? Element::i32 : held;
+  }
 
   BufferOffset extra(const Memory& m, const Inst& i);
 

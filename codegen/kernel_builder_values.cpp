@@ -105,6 +105,24 @@ Value KernelBuilder::trunc32(Value a) {
   return live().i32(live().ir.CreateTrunc(live().get(a), live().ir.getInt32Ty()));
 }
 
+Value KernelBuilder::nearest32(Value a) {
+  auto& ir = live().ir;
+  const Type type = Type::i32(a.type.lanes);
+  Impl::want(a, Type::i64(a.type.lanes));
+  const auto all = [&](unsigned n) { return llvm::ConstantInt::get(live().type(type), n); };
+  llvm::Value* low = ir.CreateTrunc(live().get(a), live().type(type));
+  llvm::Value* high = ir.CreateTrunc(ir.CreateLShr(live().get(a), 32), live().type(type));
+  llvm::Value* fits = ir.CreateICmpEQ(high, ir.CreateAShr(low, all(31)));
+  llvm::Value* end = ir.CreateXor(ir.CreateAShr(high, all(31)), all(0x7fffffff));
+  return live().make(ir.CreateSelect(fits, low, end), type);
+}
+
+Value KernelBuilder::sext64(Value a) {
+  const Type wide = Type::i64(a.type.lanes);
+  Impl::want(a, Type::i32(a.type.lanes));
+  return live().make(live().ir.CreateSExt(live().get(a), live().type(wide)), wide);
+}
+
 // -------------------------------------------------------------------------------------------- floating point
 
 Value KernelBuilder::fma(Value a, Value b, Value c) {

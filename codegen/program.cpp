@@ -178,9 +178,8 @@ void Program::waves_per_simd(int waves, std::source_location where) {
 }
 
 Sym Program::value(const Tensor& table, Sym at) {
-  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global ||
-      table.output)
-    throw CodegenError("value: " + table.name + " is no input of i32 with one axis");
+  if (!names_rows(table.element) || table.shape.size() != 1 || table.space != Space::global || table.output)
+    throw CodegenError("value: " + table.name + " is no input of i32 or i64 with one axis");
   for (const Entry& v : values_)
     if (v.tensor == table.id && v.at == at) return v.symbol;
   const Sym symbol = symbols_->symbol("_value" + std::to_string(values_.size()) + "_" + table.name,
@@ -190,8 +189,8 @@ Sym Program::value(const Tensor& table, Sym at) {
 }
 
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
-  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
-    throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
+  if (!names_rows(table.element) || table.shape.size() != 1 || table.space != Space::global)
+    throw CodegenError("uniform: " + table.name + " is not a table of i32 or i64 with one axis");
   if (table.output)
     throw CodegenError("uniform: " + table.name +
                        " is an output: what it holds is not there before the launch");
@@ -282,9 +281,9 @@ Tensor Program::paged(const std::string& name, const Tensor& cache, const Tensor
   if (!cache.shape[1].constant())
     refuse("how long a page of " + cache.name + " is, is no number", to_string(cache.shape[1]),
            "16, a constant of the program");
-  if (table.element != Element::i32 || table.space != Space::global || table.output)
+  if (!names_rows(table.element) || table.space != Space::global || table.output)
     refuse(table.name + " is no table of pages", to_string(table.element),
-           "an input of i32, [sequences, pages of a sequence]");
+           "an input of i32 or i64, [sequences, pages of a sequence]");
   Tensor t;
   t.id = static_cast<int>(tensors_.size());
   t.name = name;
@@ -414,6 +413,9 @@ Tensor Program::lds(const std::string& name, Element element, const std::vector<
   t.name = name;
   t.space = Space::lds;
   t.element = element;
+  if (element == Element::i64)
+    throw CodegenError("lds: " + name + " is of i64, which memory alone holds", "",
+                       "i32, and k.map({x}, integer(x), i32) before the store");
   std::vector<Sym> strides(shape.size());
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {

@@ -50,12 +50,31 @@ void check_vector(const Layout& tv, int vector, const char* what) {
 
 bool is_short(Element e) { return e == Element::f32 || e == Element::f16 || e == Element::bf16; }
 
+bool names_rows(Element e) { return e == Element::i32 || e == Element::i64; }
+
+void check_wide(const std::string& operation, Expr e, const std::function<bool(const ExprNode&)>& wide,
+                const std::string& line) {
+  const auto refuse = [&] {
+    throw CodegenError(operation + ": an element of i64 is taken as a number", line,
+                       "integer(x), the nearest number of 32 bits");
+  };
+  if (wide(e.node())) refuse();
+  (void)e.arena->rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::word)
+      for (const int a : n.args)
+        if (wide(e.arena->node(a))) refuse();
+    return std::nullopt;
+  });
+}
+
 void check_integers(const std::string& operation, Expr e,
                     const std::function<bool(const ExprNode&, bool whole)>& holds) {
   (void)e.arena->rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::word && !holds(e.arena->node(n.args[0]), true))
       throw CodegenError(
-          operation + ": integer(x) is of an operand of i32, of one of i8 as an input has it, or of an index",
+          operation +
+              ": integer(x) is of an operand of i32 or i64, of one of i8 as an input has it, or of an "
+              "index",
           "", "truncated(x) of other numbers");
     if (n.fn == Fn::float_bits && !holds(e.arena->node(n.args[0]), false))
       throw CodegenError(operation + ": float_bits(x) is of f32, f16 or bf16 as an input has it: what is "

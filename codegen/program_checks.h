@@ -29,6 +29,14 @@ void check_vector(const Layout& tv, int vector, const char* what);
 /// Elements that an integer may be the bits of: f32, f16, bf16.
 [[nodiscard]] bool is_short(Element e);
 
+/// Elements of a table of rows, and of numbers of the workgroup: i32, i64.
+[[nodiscard]] bool names_rows(Element e);
+
+/// An element of i64, `wide` says which operands are some, stands in integer(..) alone: it is no number of f32, and only there is said what
+/// becomes of one that 32 bits have not.
+void check_wide(const std::string& operation, Expr e, const std::function<bool(const ExprNode&)>& wide,
+                const std::string& line);
+
 /// What an integer is made of is exact: `holds(operand, whole)` says whether it is a whole number, or one that was not rounded.
 void check_integers(const std::string& operation, Expr e,
                     const std::function<bool(const ExprNode&, bool whole)>& holds);

@@ -294,7 +294,16 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
                        "an output, or rows of its cache where a table names them: k.puts(..)");
   if (const Tensor& t = tensor(to.tensor); t.space == Space::lds)
     check_moved("store", "r" + std::to_string(from.id), from.element, t, where);
-  else if (t.element != from.element)
+  else if (from.element == Element::i64)
+    throw CodegenError(
+        "store: its fragment holds i64 as memory has it, and registers have the nearest of 32 bits",
+        "to     " + t.name + ", line " + std::to_string(where.line()),
+        "k.map({x}, integer(x), i32), and k.computes(.., integer(..)); or both tensors as i32 of twice as "
+        "many elements");
+  else if (t.element == Element::i64 && from.element != Element::i32)
+    throw CodegenError("store: " + t.name + " is i64, and the fragment holds " + to_string(from.element),
+                       "line   " + std::to_string(where.line()), "k.map({x}, truncated(x), i32)");
+  else if (t.element != from.element && t.element != Element::i64)
     check_elements("store", *target_, {from.element}, t.element, where);
   CopyOp c;
   c.from_fragment = from.id;

@@ -16,8 +16,8 @@ Expr Program::operator()(const Tensor& tensor, std::initializer_list<Index> inde
 }
 
 Sym Program::entry(const Tensor& table, const std::vector<Sym>& at) {
-  if (at.size() != table.shape.size() || table.element != Element::i32 || table.space != Space::global)
-    throw CodegenError("specification: " + table.name + " is no table of i32 with " +
+  if (at.size() != table.shape.size() || !names_rows(table.element) || table.space != Space::global)
+    throw CodegenError("specification: " + table.name + " is no table of i32 or i64 with " +
                            std::to_string(at.size()) + (at.size() == 1 ? " axis" : " axes"),
                        "it has " + std::to_string(table.shape.size()) + " of " + to_string(table.element),
                        "at(" + table.name + ", ...) with a number for each axis");
@@ -82,25 +82,29 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
         "", "a formula of its coordinates, of this program's tensors");
   check_depth("computes", s.value, "output " + tensor.name);
   if (is_integer(s.value)) {
-    if (tensor.element != Element::i32)
+    if (!names_rows(tensor.element))
       throw CodegenError("computes: an integer, and " + tensor.name + " is " + to_string(tensor.element), "",
-                         "an output of i32, or to_number(w)");
+                         "an output of i32 or i64, or to_number(w)");
     s.value = to_number(s.value);
   }
   check_integers("computes", s.value, [&](const ExprNode& n, bool whole) {
     if (n.fn == Fn::number) return whole;
     if (n.fn != Fn::load) return false;
     const Element e = this->tensor(n.tensor).element;
-    return whole ? e == Element::i32 || e == Element::i8 : is_short(e);
+    return whole ? names_rows(e) || e == Element::i8 : is_short(e);
   });
+  check_wide(
+      "computes", s.value,
+      [&](const ExprNode& n) { return n.fn == Fn::load && this->tensor(n.tensor).element == Element::i64; },
+      "output " + tensor.name);
   specifications_.push_back(std::move(s));
 }
 
 namespace {
 // Who names rows: what the table holds is there before the launch, and nobody changes it.
 void check_names(const std::string& operation, const Tensor& table) {
-  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
-    throw CodegenError(operation + ": rows are named by a table of i32 with one axis",
+  if (!names_rows(table.element) || table.shape.size() != 1 || table.space != Space::global)
+    throw CodegenError(operation + ": rows are named by a table of i32 or i64 with one axis",
                        "given  " + table.name + " " + to_string(table.element) + " with " +
                            std::to_string(table.shape.size()) + " axes");
   if (table.output)

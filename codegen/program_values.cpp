@@ -95,10 +95,20 @@ void check_literals(Expr map, Element to, const std::source_location& where) {
 
 void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,
                const std::source_location& where) {
+  if (to == Element::i64)
+    throw CodegenError("map: its result would be i64", "line   " + std::to_string(where.line()),
+                       "i32, which k.store writes to a tensor of i64 with its sign");
   check_constants("map", m.map, where);
   if (to != Element::i32) check_literals(m.map, to, where);
+  const auto element = [&](int f) { return fragments[static_cast<std::size_t>(f)].element; };
+  check_wide(
+      "map", m.map,
+      [&](const ExprNode& n) {
+        return n.fn == Fn::parameter && element(m.from[static_cast<std::size_t>(n.tensor)]) == Element::i64;
+      },
+      "line   " + std::to_string(where.line()));
   std::vector<Element> from;
-  for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
+  for (const int f : m.from) from.push_back(element(f) == Element::i64 ? Element::i32 : element(f));
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
   const bool alike = std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; });
   if (alike && (first || (to == Element::i32 && adds_operands(m.map)))) return;
@@ -131,6 +141,9 @@ void changes(int fragment, std::vector<int>& exact, const std::source_location& 
 } // namespace
 
 Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> extents, Where where) {
+  if (element == Element::i64)
+    throw CodegenError("zeros: i64, which memory alone holds", "line   " + std::to_string(where.line()),
+                       "i32, which k.store writes to a tensor of i64 with its sign");
   const Fragment f = fragment(element, of_role(tv, where), std::move(extents));
   append(FillOp{f.id, 0}, where);
   return f;
@@ -210,7 +223,7 @@ Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const 
       const int f = from[static_cast<std::size_t>(n.tensor)];
       const Element e = fragment(f).element;
       const bool exact = std::find(exact_.begin(), exact_.end(), f) != exact_.end();
-      return whole ? e == Element::i32 || (e == Element::i8 && exact) : is_short(e) && exact;
+      return whole ? names_rows(e) || (e == Element::i8 && exact) : is_short(e) && exact;
     });
   } catch (const CodegenError& e) {
     throw CodegenError(e.what(), line);
@@ -263,6 +276,9 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
 Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element element, Nan nan,
                            Where where) {
   check_own(fragments_, from, "relayout", where);
+  if (from.element == Element::i64)
+    throw CodegenError("relayout: its fragment holds i64, as memory has it",
+                       "line   " + std::to_string(where.line()), "k.map({x}, integer(x), i32) before it");
   const Layout tv = of_role(wanted, where);
   const Fragment to = fragment(element, tv, from.extents);
   bool here = true; // each thread has the elements that it wants
@@ -369,7 +385,7 @@ void Program::print(const std::string& text, const std::vector<Fragment>& from,
   };
   const auto as_integer = [&](Expr e) {
     const Fragment* const f = element_of(e);
-    return is_integer(e) ? e : f && f->element == Element::i32 ? codegen::integer(e) : truncated(e);
+    return is_integer(e) ? e : f && names_rows(f->element) ? codegen::integer(e) : truncated(e);
   };
   std::vector<Expr> shown;
   for (std::size_t i = 0; i < from.size(); ++i) shown.push_back(expressions_->parameter(static_cast<int>(i)));
@@ -391,12 +407,14 @@ void Program::print(const std::string& text, const std::vector<Fragment>& from,
   for (const Expr& e : shown) {
     const Fragment* const f = element_of(e);
     const bool as_it_is =
-        f && f->tv == from[0].tv && (f->element == Element::i32 || f->element == Element::f32);
-    op.values.push_back(as_it_is ? f->id
-                                 : map(
-                                       from, [&](const std::vector<Expr>&) { return e; },
-                                       is_integer(e) ? Element::i32 : Element::f32, where)
-                                       .id);
+                   f && f->tv == from[0].tv && (f->element == Element::i32 || f->element == Element::f32),
+               whole = is_integer(e) || (f && f->element == Element::i64);
+    op.values.push_back(as_it_is
+                            ? f->id
+                            : map(
+                                  from, [&](const std::vector<Expr>&) { return whole ? as_integer(e) : e; },
+                                  whole ? Element::i32 : Element::f32, where)
+                                  .id);
   }
   append(std::move(op), where);
   prints_.push_back({text, where});
@@ -417,8 +435,9 @@ void Program::print(const std::string& text, const std::vector<Sym>& values, Whe
 }
 
 Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
-  if (from.element == Element::i32)
-    throw CodegenError("fill: its fragment holds i32, and what it fills in is a number of f32",
+  if (names_rows(from.element))
+    throw CodegenError("fill: its fragment holds " + to_string(from.element) +
+                           ", and what it fills in is a number of f32",
                        "line   " + std::to_string(where.line()),
                        "k.map with choose(less_unsigned(.., ..), integer(x), ..), which gives an i32");
   if (rounded(from.element, beyond) != beyond)
@@ -435,6 +454,10 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
 
 Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where where) {
   check_own(fragments_, from, "fold", where);
+  if (from.element == Element::i64)
+    throw CodegenError("fold: its fragment holds i64, and it folds numbers of f32",
+                       "line   " + std::to_string(where.line()),
+                       "k.map({x}, to_number(integer(x))), exact up to 2^24");
   if (axis < 0 || static_cast<std::size_t>(axis) >= from.extents.size())
     throw CodegenError("fold: the tile has no axis " + std::to_string(axis));
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.

@@ -163,8 +163,8 @@ View View::through(std::size_t mode, const Fragment& ids) const {
   if (mode >= where.rank() || where.mode(mode).modes().size() != 1)
     throw CodegenError("through: the tile has no plain mode " + std::to_string(mode),
                        "tile   " + to_string(where));
-  if (ids.element != Element::i32)
-    throw CodegenError("through: indices are i32", "given  " + to_string(ids.element));
+  if (ids.element != Element::i32 && ids.element != Element::i64)
+    throw CodegenError("through: indices are i32 or i64", "given  " + to_string(ids.element));
   View v = *this;
   const std::size_t axis = where.mode(mode).modes()[0].stride.axis[0];
   if (!(v.origin[axis] == Sym(0)))

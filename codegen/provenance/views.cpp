@@ -248,6 +248,8 @@ void Interpreter::uniform_claims(const Uniform& u) {
              table + "[" + to_string(u.at) + "] is another number in another workgroup");
   }
   callers(table + " holds nothing negative", "its elements are bounds");
+  if (p_.tensor(u.tensor).element == Element::i64)
+    callers(table + " holds nothing of 2^31 or more", "its elements are bounds, of 32 bits");
 }
 
 void Interpreter::place_claims(const Tensor& t) {

@@ -18,7 +18,8 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
     if (orders) break;
     if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() || i.access.idle)
       continue;
-    if (!program.tensor(i.access.tensor).output) out.push_back(static_cast<int>(n));
+    if (const Tensor& t = program.tensor(i.access.tensor); !t.output && t.element != Element::i64)
+      out.push_back(static_cast<int>(n));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "emulated.h"
 
+#include <inlay/codegen/address.h>
 #include <inlay/codegen/emit_ir.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/evaluate.h>
@@ -10,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -85,24 +87,33 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
     kernels::Bytes bytes((*std::max_element(at.begin(), at.end()) + 1) * size, std::byte(zero ? 0 : 0xff));
     if (!t.output || t.in_place) {
       std::vector<double>& values = input.tensors[t.id];
-      const std::int64_t most = t.element == Element::i32 ? named(p, t, sizes) : 0;
-      const bool names = std::none_of(p.uniforms().begin(), p.uniforms().end(),
-                                      [&](const Uniform& u) { return u.tensor == t.id; });
+      const bool whole = t.element == Element::i32 || t.element == Element::i64;
+      const std::int64_t most = whole ? named(p, t, sizes) : 0;
+      const auto of_table = [&](const Uniform& u) { return u.tensor == t.id; };
+      const bool names = std::none_of(p.uniforms().begin(), p.uniforms().end(), of_table);
+      // Past 32 bits, but for bounds, of which the launch says that they are not.
+      const bool wide = t.element == Element::i64 &&
+                        std::none_of(p.uniforms().begin(), p.uniforms().end(),
+                                     [&](const Uniform& u) { return of_table(u) && is_bound(code, u); });
       std::map<std::size_t, double> there; // coordinates may share a place
       for (const std::size_t place : at) {
         if (const auto same = there.find(place); same != there.end()) {
           values.push_back(same->second);
           continue;
         }
-        double v = t.element == Element::i32 && integers ? std::floor((uniform() - 0.5) * 0x1p32)
-                   : t.element == Element::i32
-                       ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
+        double v = whole && integers ? std::floor((uniform() - 0.5) * 0x1p32)
+                   : whole ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
                    : exact ? static_cast<double>(random() % 7) - 3
                            : rounded(t.element, 0.5 + uniform(), Overflow::saturate);
         if (once(t) && std::find(values.begin(), values.end(), v) != values.end())
           v = random() % 2 == 0 ? -1 : static_cast<double>(most);
+        std::uint64_t word = encode(t.element, v);
+        if (wide && random() % 3 == 0) { // what the lower half says is an entry like others
+          const std::int64_t high = std::array<std::int64_t, 5>{1, -1, 2, -2, INT32_MIN}[random() % 5];
+          word += static_cast<std::uint64_t>(high) << 32;
+          v = std::clamp(static_cast<double>(static_cast<std::int64_t>(word)), -0x1p31, 0x1p31 - 1);
+        }
         values.push_back(there[place] = v);
-        const std::uint64_t word = encode(t.element, v);
         for (std::size_t b = 0; b < size; ++b)
           bytes[place * size + b] = static_cast<std::byte>(word >> (8 * b));
       }

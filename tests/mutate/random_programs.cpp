@@ -987,6 +987,9 @@ Drawn turns(Random& random) {
   return {std::move(k), sizes, Scheduler::plain};
 }
 
+// Tables of i64 for a third of the programs; the others are drawn as ever.
+Element index_type(Random random) { return random() % 3 == 0 ? Element::i64 : Element::i32; }
+
 // Elements of 8, 16 and 32 bits from one type to another, with numbers that nothing rounds on the way: rows as they lie or named
 // by a table, through LDS or not, to other work-items or not.
 Drawn elements(Random& random) {
@@ -1005,7 +1008,7 @@ Drawn elements(Random& random) {
   const bool named = chance(random, 2), bias = chance(random, 2);
   const Sym T = named ? k.size("tokens", {.most = 1 << 12}) : M;
   const Tensor Y = k.output("y", ey, {M, N}), X = k.input("x", ex, {T, N}),
-               ids = named ? k.input("ids", Element::i32, {M}) : X,
+               ids = named ? k.input("ids", index_type(random), {M}) : X,
                Z = bias ? k.input("z", type(), {Sym(1), N}) : X;
   const Tree tree = Tree::of_all(random, 1 + bias, 2, true);
   k.computes(Y, [&](const auto& c) {
@@ -1193,7 +1196,7 @@ Drawn gathers(Random& random) {
   const Sym T = k.size("t", {.most = 1 << 12, .multiple = one_of(random, {1, 1, rows})}),
             V = k.size("v", {.most = 1 << 10}), D = k.size("d", {.most = 1 << 10, .multiple = v});
   const Tensor Y = k.output("y", Element::f32, {Sym(1), D}), W = k.input("w", Element::f32, {V, D}),
-               I = k.input("ids", Element::i32, {T});
+               I = k.input("ids", index_type(random), {T});
   const Tree tree = Tree::of_all(random, 1, 2);
   k.computes(Y, [&](const auto& c) {
     return k.sum(T, [&](Sym p) { return tree.of({k(W, {k.at(I, p), c[1]})}, nullptr); });
@@ -1488,7 +1491,7 @@ Drawn bounded(Random& random) {
   Program k("bounded", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
   const Sym M = k.size("m", {.most = 1 << 14}), N = k.size("n", {.most = 1 << 18, .multiple = v});
   const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N}),
-               L = k.input("len", Element::i32, {1});
+               L = k.input("len", index_type(random), {1});
   const Tree inner = Tree::of_all(random, 1, 2);
   const Sym len = k.uniform(L, 0);
   k.computes(Y, [&](const auto& c) {
@@ -1598,12 +1601,14 @@ Drawn shifted(Random& random) {
 // Integers modulo 2^32 of operands and of the element's numbers, in one map or in two, through LDS or not.
 Drawn integers(Random& random) {
   const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8}),
-            columns = one_of(random, {32, 64, 128}), v = one_of(random, {1, 2, 4}),
-            multiple = std::max(v, one_of(random, {1, 4}));
+            columns = one_of(random, {32, 64, 128}), words = one_of(random, {1, 2, 4}),
+            multiple = std::max(words, one_of(random, {1, 4}));
   Program k("integers", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
   const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = multiple});
-  const Tensor Y = k.output("y", Element::i32, {M, N}), X = k.input("x", Element::i32, {M, N}),
-               Z = k.input("z", Element::i32, {Sym(1), N});
+  const Element type = index_type(random);
+  const int v = type == Element::i64 ? std::min(words, 2) : words;
+  const Tensor Y = k.output("y", type, {M, N}), X = k.input("x", type, {M, N}),
+               Z = k.input("z", type, {Sym(1), N});
   const bool twice = chance(random, 2);
   const Words inner = Words::of_all(random, 2, 3), outer = Words::of_all(random, twice ? 2 : 1, 2);
   const auto number = [&](Sym row, Sym column) { return k.number(Sym(3) * row + column); };
@@ -1622,7 +1627,7 @@ Drawn integers(Random& random) {
   const View from = k.tile(X, {rows, columns}, {bm, bn});
   Fragment x;
   int out = v;
-  if (chance(random, 2)) {
+  if (chance(random, 2) && type == Element::i32) {
     const Tensor stage = k.lds("stage", Element::i32, {rows, columns}, Swizzle(), one_of(random, {0, 4, 8}));
     k.copy(from, stage, tv, v);
     out = one_of(random, {1, 2, 4});
@@ -1656,7 +1661,7 @@ Drawn named_rows(Random& random) {
             N = k.size("n", {.most = 1 << 12, .multiple = v});
   const Tensor Y = adds ? k.output("y", Element::f32, {V, N}) : k.inout("y", Element::f32, {V, N}),
                X = k.input("x", Element::f32, {T, N}), Z = k.input("z", Element::f32, {T, Sym(1)}),
-               ids = k.input("ids", Element::i32, {T});
+               ids = k.input("ids", index_type(random), {T});
   const Tree tree = Tree::of_all(random, 2, 2);
   const auto said = [&](const auto& c) { return tree.of({k(X, {c[0], c[1]}), k(Z, {c[0], 0})}, nullptr); };
   if (adds)
@@ -1727,8 +1732,8 @@ Drawn pages(Random& random) {
             N = k.size("keys", {.most = 1 << 12, .multiple = page}),
             D = k.size("d", {.most = 1 << 10, .multiple = v});
   const Tensor Y = k.output("y", Element::f32, {S, D}), X = k.input("x", Element::f32, {P, page, D}),
-               T = k.input("table", Element::i32, {S, floor_div(N, Sym(page))}),
-               L = k.input("lengths", Element::i32, {S}), at = k.paged("at", X, T);
+               T = k.input("table", index_type(random), {S, floor_div(N, Sym(page))}),
+               L = k.input("lengths", index_type(random), {S}), at = k.paged("at", X, T);
   const Tree tree = Tree::of_all(random, 1, 2, true);
   k.computes(Y, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);

@@ -22,7 +22,7 @@
 /// other; `+ - *` of integers, `& | ^ ~ << >>`, `mul_hi`, comparisons (1 or 0) and `choose` are theirs. Their normal form folds
 /// constants, and flattens and sorts what commutes; nothing is distributed. From one to the other:
 ///
-///     integer(x)     of an i32 (or i8) operand or a size, exactly          to_number(w)           with a sign, as i32 is stored
+///     integer(x)     of an i32 (or i8) operand or a size, exactly; of an i64 the nearest of 32 bits          to_number(w)           with a sign, as i32 is stored
 ///     truncated(x)   a number toward zero; saturates, 0 for NaN            to_number_unsigned(w)  0 to 2^32 - 1
 ///     float_bits(x)  the code of an input's element as f32                 from_bits(w)           the f32 with that code
 ///

@@ -152,6 +152,9 @@ public:
   [[nodiscard]] Value choose(Value word, Value yes, Value no); ///< word != 0 ? yes : no, lane by lane
   [[nodiscard]] Value zext64(Value a);                         ///< i32 -> i64
   [[nodiscard]] Value trunc32(Value a);                        ///< i64 -> i32
+  /// i64 -> i32, the nearest: of 2^32 + 3 it is 2^31 - 1, of -2^40 it is -2^31.
+  [[nodiscard]] Value nearest32(Value a);
+  [[nodiscard]] Value sext64(Value a); ///< i32 -> i64, with its sign
   /// @}
 
   /// @name Floating point

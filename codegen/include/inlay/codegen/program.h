@@ -333,9 +333,12 @@ public:
   void waves_per_simd(int waves, std::source_location where = std::source_location::current());
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0; elsewhere, as a bound, it is a condition of the launch that the table holds
-  /// nothing negative. With a constant `at` it may stand in specifications. Requires: a tensor of i32 with one axis.
+  /// nothing negative (and of i64, nothing of 2^31 or more). With a constant `at` it may stand in specifications. Requires: a
+  /// tensor of i32 or i64 with one axis.
   Sym uniform(const Tensor& table, Sym at, std::source_location where = std::source_location::current());
-  /// A tensor in memory. `place`: coordinate -> element number, row-major when absent.
+  /// A tensor in memory. `place`: coordinate -> element number, row-major when absent. Of i64, as torch has indices: a table of
+  /// rows or of numbers, whose entries count as what they are, so that 2^32 + 3 is no row of a tensor, and not row 3; in maps
+  /// and specifications integer(x), the nearest number of 32 bits; and a result, an i32 with its sign. In memory alone.
   Tensor input(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});
   Tensor output(const std::string& name, Element element, std::vector<Sym> shape,
@@ -344,7 +347,7 @@ public:
   /// alone writes, until it writes it.
   Tensor inout(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});
-  /// A cache of pages, looked at by position: a tensor without memory. Of a cache [P, page, ...] and a table [S, pages] of i32,
+  /// A cache of pages, looked at by position: a tensor without memory. Of a cache [P, page, ...] and a table [S, pages] of i32 or i64,
   ///
   ///     paged(s, i, ...) = cache(table(s, i / page), i % page, ...),        0 where the table names no page
   ///
@@ -400,7 +403,7 @@ public:
   Expr operator()(const Tensor& tensor, std::initializer_list<Index> index);
   /// table[first, ...] as an index, one number for each axis of the table: `k(X, {k.at(ids, c[0]), i})`,
   /// `k(K, {k.at(pages, s, floor_div(i, 16)), floor_mod(i, 16)})`. An entry is its number, row by row: what passes an inner axis is in
-  /// the next row. Requires: i32. Errors: CodegenError for a table of other axes.
+  /// the next row. Requires: i32 or i64. Errors: CodegenError for a table of other axes.
   template <class... More>
   [[nodiscard]] static Index at(const Tensor& table, Sym first, More... more) {
     return {entry(table, {first, Sym(more)...}), table.id};
@@ -418,7 +421,8 @@ public:
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
   /// A part of it: the sum of body(i) over begin <= i < end, i < extent.
   Expr sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body);
-  /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates. An integer (expression.h) is stored as i32.
+  /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates. An integer (expression.h) is stored as i32 or,
+  /// with its sign, as i64.
   void computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body);
   /// tensor(r, j, ...) = sum of body({s, j, ...}) over the entries s of a table with table(s) = r: rows that are added to where
   /// they are named, as often as they are. An entry that is no row of the tensor counts nowhere.
@@ -433,7 +437,7 @@ public:
   ///     k.puts(Y, slots, [&](const auto& c) { return k(X, {c[0], c[1]}); });
   ///     k.store(k.load(k.tile(X, {1, 512}, {token, part}), tv, 8), k.tile(Y, {1, 512}, {k.uniform(slots, token), part}), 8);
   ///
-  /// Errors: CodegenError for a tensor that is no `inout`, and a table that is no input of i32 with one axis.
+  /// Errors: CodegenError for a tensor that is no `inout`, and a table that is no input of i32 or i64 with one axis.
   void puts(const Tensor& tensor, const Tensor& table,
             const std::function<Expr(const std::vector<Sym>&)>& body);
   /// @}

@@ -169,13 +169,13 @@ Value Emitter::stay(const Reg& r) {
 void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
   const auto guards = [&](std::size_t n) -> const std::vector<Guard>& { return code_.regions[n].guards; };
   for (std::size_t n = begin; n < end;) {
+    if (const Nest* const nest = nest_of(code_.regions[n]); nest && nest->guards == depth) {
+      const std::size_t until = regions_of(*nest, code_).second;
+      trips(*nest, n, until, depth);
+      n = until;
+      continue;
+    }
     if (guards(n).size() == depth) {
-      if (const Nest* const nest = nest_of(code_.regions[n])) {
-        const std::size_t until = regions_of(*nest, code_).second;
-        trips(*nest, n, until, depth);
-        n = until;
-        continue;
-      }
       const CodeRegion& r = code_.regions[n++];
       r.is_loop ? loop(r) : straight(r.body);
       continue;
@@ -187,7 +187,7 @@ void Emitter::regions(std::size_t begin, std::size_t end, std::size_t depth) {
   }
 }
 
-// The outermost loop around loops that the region is of and that is not open.
+// The outermost loop around loops or branches that the region is of and that is not open.
 const Nest* Emitter::nest_of(const CodeRegion& r) const {
   for (const Nest& n : nests_)
     if (n.holds(r) && std::find(open_nests_.begin(), open_nests_.end(), &n) == open_nests_.end()) return &n;

@@ -75,7 +75,7 @@ private:
     for (const Op& op : ops) {
       const auto* l = std::get_if<LoopOp>(&op.what);
       if (l) ends_alike(*l, op.where);
-      if (l && holds_loops(*l)) {
+      if (l && is_nest(*l)) {
         op_ = next_op_++;
         check_nest(*l, op.where);
         loops_.push_back(l);
@@ -134,12 +134,13 @@ private:
     const Pipeline& p = l.pipeline;
     const std::string line = "line   " + std::to_string(where.line());
     if (p.distance != 0 || p.ring != 1 || !p.pins.empty() || p.depth.given() || p.stagger || p.pingpong)
-      throw CodegenError("loop: a loop that holds loops is not pipelined",
-                         "distance " + std::to_string(p.distance) + ", ring " + std::to_string(p.ring) +
-                             ", " + line,
-                         "distance 0, ring 1: the loops inside of it have pipelines of their own");
+      throw CodegenError(
+          "loop: a loop that holds loops or branches is not pipelined",
+          "distance " + std::to_string(p.distance) + ", ring " + std::to_string(p.ring) + ", " + line,
+          "distance 0, ring 1: the loops inside of it have pipelines of their own; or, in the place of a "
+          "branch, two loops, one after the other");
     if (least_of(l.extent))
-      throw CodegenError("loop: a loop that holds loops ends at one number",
+      throw CodegenError("loop: a loop that holds loops or branches ends at one number",
                          "extent " + to_string(l.extent) + ", " + line,
                          "a size, a number, or how many workgroups a grid axis has");
   }

@@ -8,22 +8,39 @@ bool Nest::of(const std::vector<Inst>& list) const {
   return std::any_of(list.begin(), list.end(), [&](const Inst& i) { return i.op > op && i.op <= last; });
 }
 
-bool holds_loops(const LoopOp& loop) {
+namespace {
+bool holds_branches(const LoopOp& loop) {
   return std::any_of(loop.body.begin(), loop.body.end(),
-                     [](const Op& op) { return std::holds_alternative<LoopOp>(op.what); });
+                     [](const Op& op) { return std::holds_alternative<IfOp>(op.what); });
+}
+} // namespace
+
+bool is_nest(const LoopOp& loop) {
+  return holds_branches(loop) || std::any_of(loop.body.begin(), loop.body.end(), [](const Op& op) {
+           return std::holds_alternative<LoopOp>(op.what);
+         });
 }
 
 std::vector<Nest> nests_of(const Program& program) {
   std::vector<Nest> out;
-  int number = 0;
-  each_op(program.body(), [&](const Op& op) {
-    if (const auto* l = std::get_if<LoopOp>(&op.what); l && holds_loops(*l)) {
-      int inside = 0;
-      each_op(l->body, [&](const Op&) { ++inside; });
-      out.push_back({l->t, l->extent, l->tile, number, number + inside, op.where});
+  int number = 0; // as each_op counts
+  const auto in = [&](const auto& self, const std::vector<Op>& ops, std::size_t guards) -> void {
+    for (const Op& op : ops) {
+      const int own = number++;
+      if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+        const std::size_t at = out.size();
+        if (is_nest(*l))
+          out.push_back({l->t, l->extent, l->tile, own, own, guards, holds_branches(*l), op.where});
+        self(self, l->body, guards);
+        if (is_nest(*l)) out[at].last = number - 1;
+      } else if (const auto* branch = std::get_if<IfOp>(&op.what)) {
+        self(self, branch->then, guards + 1), self(self, branch->otherwise, guards + 1);
+      } else if (const auto* roles = std::get_if<RolesOp>(&op.what)) {
+        for (const RolesOp::Role& role : roles->roles) self(self, role.body, guards);
+      }
     }
-    ++number;
-  });
+  };
+  in(in, program.body(), 0);
   return out;
 }
 
@@ -31,7 +48,7 @@ bool counts_trips_of_nest(const Program& program, AtomId symbol) {
   const auto in = [&](const auto& self, const std::vector<Op>& ops) -> bool {
     return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
       if (const auto* l = std::get_if<LoopOp>(&op.what))
-        return holds_loops(*l) && (*l->t.as_atom() == symbol || self(self, l->body));
+        return is_nest(*l) && (*l->t.as_atom() == symbol || self(self, l->body));
       const auto* branch = std::get_if<IfOp>(&op.what);
       return branch && (self(self, branch->then) || self(self, branch->otherwise));
     });

@@ -203,19 +203,16 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
   if (const auto two = least_of(b))
     return if_less(
         a, two->first, [&] { if_less(a, two->second, then, otherwise, where); }, otherwise, where);
-  if (loops_open_ > 0)
-    refuse("a branch inside a loop is not generated",
-           "two loops, one after the other; inside(..) or select(..) in a map; or k.persistent(..), whose "
-           "workgroups run the program, with its branches, for each tile");
   if (!role_.all()) refuse("a branch inside of a role is not generated", "the roles inside of the branch");
   for (const Sym& s : {a, b})
     for (const AtomId atom : inlay::symbols(s)) {
       const auto is = [&](const auto& x) { return *x.symbol.as_atom() == atom; };
       if (std::none_of(sizes_.begin(), sizes_.end(), is) && std::none_of(grid_.begin(), grid_.end(), is) &&
           std::none_of(uniforms_.begin(), uniforms_.end(), is) &&
-          std::none_of(tickets_.begin(), tickets_.end(), is))
+          std::none_of(tickets_.begin(), tickets_.end(), is) &&
+          (loops_open_ == 0 || std::find(trips_.begin(), trips_.end(), atom) == trips_.end()))
         refuse("a workgroup has no " + Words(*this)(symbols_->atom(atom).name),
-               "sizes, numbers of workgroups, uniforms and tickets decide");
+               "sizes, numbers of workgroups and of trips around it, uniforms and tickets decide");
     }
   IfOp op{{a, b}, {}, {}};
   for (const auto& [ops, body] : {std::pair(&op.then, &then), std::pair(&op.otherwise, &otherwise)}) {

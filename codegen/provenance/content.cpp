@@ -146,11 +146,20 @@ const std::vector<Content::Point>& Content::points(const Home& home) {
   if (!fresh) return out;
   const CodeRegion& r = *home.first;
   for (const Point& point : all_) try {
+      Point here = point;
+      for (const Nest& nest : nests_) {
+        if (!nest.holds(r)) continue;
+        const std::int64_t trips = number(nest.trips(), point.at),
+                           trip = static_cast<std::int64_t>(
+                               scramble(point.seed + 2 + *nest.t.as_atom()) %
+                               static_cast<std::uint64_t>(std::max<std::int64_t>(trips, 1)));
+        here.at.set(nest.t, Int(trip));
+        here.text += ", " + to_string(nest.t) + " = " + std::to_string(trip);
+      }
       if (std::any_of(r.guards.begin(), r.guards.end(), [&](const Guard& g) {
-            return (number(g.condition.a, point.at) < number(g.condition.b, point.at)) != g.holds;
+            return (number(g.condition.a, here.at) < number(g.condition.b, here.at)) != g.holds;
           }))
         continue;
-      Point here = point;
       if (r.is_loop) {
         const std::int64_t trips = number(r.trips, point.at), bodies = trips - 1;
         if (trips < 1 || (home.second == 1 && bodies < 1)) continue;
@@ -164,15 +173,6 @@ const std::vector<Content::Point>& Content::points(const Home& home) {
         for (const CodeRegion& other : code_.regions)
           if (other.is_loop) here.at.set(other.trip, Int(trip));
         here.text += ", trip " + std::to_string(trip);
-      }
-      for (const Nest& nest : nests_) {
-        if (!nest.holds(r)) continue;
-        const std::int64_t trips = number(nest.trips(), point.at),
-                           trip = static_cast<std::int64_t>(
-                               scramble(point.seed + 2 + *nest.t.as_atom()) %
-                               static_cast<std::uint64_t>(std::max<std::int64_t>(trips, 1)));
-        here.at.set(nest.t, Int(trip));
-        here.text += ", " + to_string(nest.t) + " = " + std::to_string(trip);
       }
       out.push_back(std::move(here));
     } catch (const OverflowError&) {

@@ -22,8 +22,10 @@ Term Interpreter::join(const Term& a, const Term& b) {
   }
   const auto of_both = [&](std::vector<Sym>& mine, const std::vector<Sym>& others) {
     std::erase_if(mine, [&](Sym e) {
-      return std::none_of(others.begin(), others.end(),
-                          [&](Sym other) { return e == other || (exiting_ && relate(e) == relate(other)); });
+      return std::none_of(others.begin(), others.end(), [&](Sym other) {
+        return e == other ||
+               (exiting_ ? relate(e) == relate(other) : with_branches(e) == with_branches(other));
+      });
     });
   };
   of_both(out.ends, b.ends), of_both(out.begins, b.begins);
@@ -271,9 +273,58 @@ bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& colum
   Expr x = resolve(a.expr, columns), y = resolve(b.expr, columns);
   // After a loop, what is known of its trips holds for all that follows.
   if (!(x == y) && exiting_) x = normal_of(relate(x)), y = x_.normal(relate(y));
+  if (!(x == y) && !exiting_) x = with_branches(x), y = with_branches(y);
   if (!(x == y)) return false;
   a.expr = x;
   return true;
+}
+
+bool Interpreter::in_branches() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const Running& r) { return r.around->nest.branches; });
+}
+
+Expr Interpreter::with_branches(Expr e) {
+  if (!in_branches()) return e;
+  const auto known = known_of_others();
+  return known.empty() ? e : x_.normal(replaced_(e, known));
+}
+
+Sym Interpreter::with_branches(Sym s) { return in_branches() ? replaced_(s, known_of_others()) : s; }
+
+bool Interpreter::one_body_inside(Term& a, Term& b, const std::vector<int>& columns) {
+  for (const auto& [bare, masked] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const Expr with = with_branches(resolve(masked->expr, columns));
+    const ExprNode n = with.node();
+    if (bare->has_part || n.fn != Fn::inside || n.value != empty_element(bare->monoid) ||
+        !(Expr{&x_, n.args[0]} == with_branches(resolve(bare->expr, columns))))
+      continue;
+    const Sym rest = n.index[0] - bound_, end = ranged(relate(n.index[1] - rest), columns);
+    if (mentions(rest, *bound_.as_atom()) || mentions(n.index[1], *bound_.as_atom())) continue;
+    if (!std::all_of(bare->intervals.begin(), bare->intervals.end(), [&](const auto& interval) {
+          return less_equal(ranged(relate(interval.second), columns), end);
+        }))
+      continue;
+    bare->expr = with;
+    if (rest == Sym(0)) bare->ends.push_back(n.index[1]);
+    return true;
+  }
+  return false;
+}
+
+void Interpreter::goes_on_empty(Term& t, const Term& wanted) {
+  if (!t.partial || !wanted.partial || t.has_part || wanted.has_part ||
+      t.intervals.size() != wanted.intervals.size())
+    return;
+  for (std::size_t i = 0; i < t.intervals.size(); ++i) {
+    Sym& end = t.intervals[i].second;
+    const Sym further = wanted.intervals[i].second;
+    if (!(t.intervals[i].first == wanted.intervals[i].first) || end == further || !less_equal(end, further))
+      continue;
+    if (std::any_of(t.ends.begin(), t.ends.end(),
+                    [&](Sym e) { return less_equal(ranged(relate(e), t.columns), relate(end)); }))
+      end = further;
+  }
 }
 
 Term Interpreter::complete_term(Term t) {

@@ -204,7 +204,7 @@ private:
   bool same_under_way(const CodeRegion& r, const State& now, const State& later);
 
   // ------------------------------------------------------------ loops that hold loops: nests.cpp
-  /// A loop that holds loops, as what the rules for loops ask about; and which regions are its own.
+  /// A loop that holds loops or branches, as what the rules for loops ask about; and which regions are its own.
   struct Around {
     Nest nest;
     std::size_t begin = 0, end = 0;
@@ -226,8 +226,17 @@ private:
   void after_trip(State s, const Around& around, Sym number, const After& on);
   void nest(State s, const Around& around);
   void in_all_trips(const State& first, const State& next, const Around& around, Sym base);
+  // A condition in the trips that are run.
+  Condition in_trip(const Condition& c) const;
+  // LDS that a trip writes is its own: nothing is under way, and what it holds the next one does not know.
+  void forget_tiles(State& s, const Around& around);
+  // Whether a symbol says how many trips a loop has that is run.
+  bool counts_nest(AtomId x) const;
+  // What is known of such a symbol in terms of another one: that one says so now.
+  void counts_as(AtomId x, Sym now);
   // What is known of sizes, but not of how many trips nests have, in all that the places hold.
   void write_down_others(State& s, const Around& around);
+  std::vector<std::pair<AtomId, Sym>> known_of_others(const Around* around = nullptr) const;
   void write_into(State& s, std::span<const std::pair<AtomId, Sym>> known);
   // For claims about a region's instructions: its nests have more trips than that of the instruction.
   std::vector<std::pair<AtomId, Sym>> in_any_trip(const CodeRegion& r);
@@ -371,6 +380,14 @@ private:
   Expr resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
   // Whether two folds are of one body, and a's with what is over by now resolved when that takes it.
   bool one_body(Term& a, const Term& b, const std::vector<int>& columns);
+  // Whether one has the body of the other but where an index passes an end that none of its elements does: then it gets the other's.
+  bool one_body_inside(Term& a, Term& b, const std::vector<int>& columns);
+  // With what branches inside of loops say of sizes on this path, which is written into what a trip leaves.
+  Expr with_branches(Expr e);
+  Sym with_branches(Sym s);
+  [[nodiscard]] bool in_branches() const;
+  // A part of a fold, as far as the wanted one where all that it lacks is the empty element.
+  void goes_on_empty(Term& t, const Term& wanted);
   // Whether a specification has a fold over a part of its extent: then such a part is a number like another.
   bool names_part_of(Monoid monoid);
   // A fold under way is over: it has to cover [0, limit), or a specification says `sum(n, begin, end, ...)`.
@@ -462,7 +479,7 @@ private:
   bool ends_part(Sym extent, Sym end, Sym high, Sym limit);
   static Sym end_of_part(const GridAxis& g) { return Sym(g.tile) * g.symbol + Sym(g.tile); }
   static constexpr int axis_of_shares = 2; ///< of the grid: what they take the place of
-  void leaves_lds(const State& s);
+  void leaves_lds(const State& s, const char* before);
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.
@@ -576,7 +593,7 @@ private:
   std::vector<std::pair<std::map<int, int>, std::map<int, int>>>
       ends_;                                      ///< State::given and State::passed, path by path
   std::vector<std::pair<int, int>> left_to_last_; ///< output and ticket: paths that leave it to the last
-  std::vector<Guard> path_;                       ///< which branches are taken
+  std::vector<Guard> path_;                       ///< which branches are taken, in which trips
   struct Unwritten {
     const Program::Specification* spec;
     std::vector<std::pair<AtomId, Sym>> relation; ///< what is known on that path

@@ -51,8 +51,9 @@ void Interpreter::regions(State s, std::size_t from) {
 
 const Guard* Interpreter::undecided(const CodeRegion& r) const {
   for (const Guard& g : r.guards) {
+    const Condition here = in_trip(g.condition);
     const auto known =
-        std::find_if(path_.begin(), path_.end(), [&](const Guard& x) { return x.condition == g.condition; });
+        std::find_if(path_.begin(), path_.end(), [&](const Guard& x) { return x.condition == here; });
     if (known == path_.end()) return &g;
     if (known->holds != g.holds)
       return nullptr; // it does not run: what it depends on further does not matter
@@ -61,8 +62,9 @@ const Guard* Interpreter::undecided(const CodeRegion& r) const {
 }
 
 bool Interpreter::runs(const CodeRegion& r) const {
-  return std::all_of(r.guards.begin(), r.guards.end(),
-                     [&](const Guard& g) { return std::find(path_.begin(), path_.end(), g) != path_.end(); });
+  return std::all_of(r.guards.begin(), r.guards.end(), [&](const Guard& g) {
+    return std::find(path_.begin(), path_.end(), Guard{in_trip(g.condition), g.holds}) != path_.end();
+  });
 }
 
 void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
@@ -74,16 +76,18 @@ void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
   for (const bool holds : {true, false}) {
     const auto before = relation_;
     const auto written_before = written_;
-    path_.push_back({g.condition, holds});
+    path_.push_back({in_trip(g.condition), holds});
     if (assume(path_.back())) {
       State taken = s;
       for (std::size_t k = before.size(); k < relation_.size(); ++k)
-        if (std::any_of(p_.grid().begin(), p_.grid().end(),
-                        [&](const GridAxis& axis) { return *axis.symbol.as_atom() == relation_[k].first; }) ||
-            std::any_of(code_.regions.begin(), code_.regions.end(), [&](const CodeRegion& loop) {
-              return loop.is_loop && uniform_of(p_, context_.value(relation_[k].first)) &&
-                     mentions(loop.extent, relation_[k].first); // and with it where a loop ends
-            }))
+        if (!counts_nest(relation_[k].first) &&
+            (std::any_of(
+                 p_.grid().begin(), p_.grid().end(),
+                 [&](const GridAxis& axis) { return *axis.symbol.as_atom() == relation_[k].first; }) ||
+             std::any_of(code_.regions.begin(), code_.regions.end(), [&](const CodeRegion& loop) {
+               return loop.is_loop && uniform_of(p_, context_.value(relation_[k].first)) &&
+                      mentions(loop.extent, relation_[k].first); // and with it where a loop ends
+             })))
           write_down(taken, relation_[k]);
       regions(std::move(taken), index);
     }
@@ -109,7 +113,7 @@ bool Interpreter::assume(const Guard& g) {
     if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) || name.starts_with("_times_") ||
         name.starts_with("_path"))
       return 0;
-    return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
+    return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : counts_nest(x) ? 3 : 4;
   };
   // Of two numbers from memory the greater one is written as the other and more: then both are still known not to be negative.
   const std::vector<AtomId> used = symbols(room);
@@ -121,12 +125,17 @@ bool Interpreter::assume(const Guard& g) {
       if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
         return *possible;
     }
-  for (const int wanted : {0, 1, 2})
+  for (const int wanted : {0, 1, 2, 3})
     for (const AtomId x : symbols(room))
       if (rank(x) == wanted)
         if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
           return *possible;
   return true;
+}
+
+void Interpreter::counts_as(AtomId x, Sym now) {
+  for (const Running& trip : running_)
+    if (Open& open = open_.at(trip.around); open.counts.contains(x)) open.counts.insert(*now.as_atom());
 }
 
 std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
@@ -139,6 +148,7 @@ std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string
   if (!limit) {
     if (*slope != Int(1) && *slope != Int(-1)) return std::nullopt;
     const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
+    counts_as(x, more);
     learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;
   }
@@ -157,7 +167,9 @@ std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string
     learn(x, Sym(*left.lower)); // no other
     return true;
   }
-  learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
+  const Sym known = context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left);
+  counts_as(x, known);
+  learn(x, known);
   return true;
 }
 

@@ -437,7 +437,7 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
       out = t;
       continue;
     }
-    if (!one_body(*out, t, columns) || !(out->limit == t.limit))
+    if (!(out->limit == t.limit) || (!one_body(*out, t, columns) && !one_body_inside(*out, t, columns)))
       refute("parts of a fold are of one fold", describe(*out), describe(t));
     const std::vector<Fact> facts = out->facts;
     out = join(*out, t);
@@ -548,8 +548,8 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   }
   Term out = parts[0];
   for (std::size_t k = 1; k < parts.size(); ++k) {
-    const bool one =
-        one_body(out, parts[k], columns) && out.limit == parts[k].limit && out.monoid == parts[k].monoid;
+    const bool one = out.limit == parts[k].limit && out.monoid == parts[k].monoid &&
+                     (one_body(out, parts[k], columns) || one_body_inside(out, parts[k], columns));
     // Sums that are over are numbers, and what is made of them need be no sum.
     if (!one &&
         std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return !t.partial || covers(t); }))

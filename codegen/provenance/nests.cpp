@@ -1,4 +1,4 @@
-// Loops that hold loops: their trips as one list of regions after the other, by induction over the trips.
+// Loops that hold loops or branches: their trips as one list of regions after the other, by induction over the trips.
 #include "interpreter.h"
 
 namespace inlay::codegen::provenance {
@@ -9,7 +9,8 @@ void Interpreter::find_nests() {
     std::tie(around.begin, around.end) = regions_of(nest, code_);
     if (around.begin == around.end) continue; // it does nothing
     CodeRegion& loop = around.as_loop;
-    loop.guards = code_.regions[around.begin].guards;
+    const std::vector<Guard>& all = code_.regions[around.begin].guards;
+    loop.guards.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(nest.guards));
     loop.is_loop = true;
     loop.trip = nest.t, loop.trips = nest.trips();
     loop.extent = nest.extent, loop.tile = nest.tile;
@@ -62,7 +63,31 @@ void Interpreter::trip(State s, const Around& around, Sym number, const After& a
   running_.pop_back();
 }
 
+Condition Interpreter::in_trip(const Condition& c) const {
+  std::vector<std::pair<AtomId, Sym>> numbers;
+  for (const Running& x : running_) numbers.emplace_back(*x.around->nest.t.as_atom(), x.number);
+  return numbers.empty() ? c : Condition{substitute(c.a, numbers), substitute(c.b, numbers)};
+}
+
+bool Interpreter::counts_nest(AtomId x) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Running& trip) { return open_.at(trip.around).counts.contains(x); });
+}
+
+void Interpreter::forget_tiles(State& s, const Around& around) {
+  std::set<int> own;
+  for (std::size_t n = around.begin; n < around.end; ++n)
+    for (const auto* list : {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
+      for (const Inst& i : *list)
+        if (i.kind == InstKind::lds_write) own.insert(i.access.tensor);
+  if (own.empty()) return;
+  leaves_lds(s, "loop's next trip");
+  const auto is_own = [&](const auto& entry) { return own.contains(entry.first.first); };
+  std::erase_if(s.lds, is_own), std::erase_if(s.readings, is_own);
+}
+
 void Interpreter::after_trip(State s, const Around& around, Sym number, const After& on) {
+  if (around.nest.branches) forget_tiles(s, around);
   // What a trip made is its own: the next one has what there was before the first, as trips have left it.
   std::erase_if(s.regs, [&](const auto& entry) { return !open_.at(&around).had.contains(entry.first); });
   const Sym last = open_.at(&around).last, rest = relate(last) - number; // how many trips follow
@@ -128,7 +153,8 @@ void Interpreter::nest(State s, const Around& around) {
            "it holds loops, and its last one is " + to_string(known) +
                "; a size that no loop before it is over");
   const Open outer = open_[&around];
-  open_[&around] = {{}, known};
+  const std::vector<AtomId> of_last = symbols(known);
+  open_[&around] = {{}, known, {of_last.begin(), of_last.end()}};
   for (const auto& [reg, value] : s.regs) open_[&around].had.insert(reg);
   // What is summed lane by lane is seen to be a sum in its second trip.
   const int base = find_lane_sums(around.as_loop) ? 2 : 1;
@@ -169,8 +195,15 @@ void Interpreter::in_all_trips(const State& first, const State& next, const Arou
     after_trip(std::move(end), around, number, [&](State again) {
       at_ = &code_.regions[around.begin].body.front();
       State wanted = invariant;
+      std::span<const std::pair<AtomId, Sym>> left = following;
+      // What a branch says of sizes in this trip's number is no part of what the next trip begins with.
+      if (around.nest.branches) write_into(wanted, std::exchange(left, {}));
       write_down_others(wanted, around), write_down_others(again, around);
-      compare(around.as_loop, wanted, again, following);
+      if (around.nest.branches)
+        for (auto& [reg, value] : again.regs)
+          if (const auto found = wanted.regs.find(reg); found != wanted.regs.end())
+            goes_on_empty(value.term, found->second.term);
+      compare(around.as_loop, wanted, again, left);
       prove("the loop's invariant holds in every trip", "from trip " + to_string(second) + " on",
             "induction");
     });
@@ -179,15 +212,19 @@ void Interpreter::in_all_trips(const State& first, const State& next, const Arou
   --inductions_;
 }
 
-void Interpreter::write_down_others(State& s, const Around& around) {
+std::vector<std::pair<AtomId, Sym>> Interpreter::known_of_others(const Around* around) const {
   std::vector<std::pair<AtomId, Sym>> known;
   for (const auto& pair : relation_) {
-    bool of_nest = open_.at(&around).counts.contains(pair.first);
+    bool of_nest = around && open_.at(around).counts.contains(pair.first);
     for (const Running& trip : running_)
       of_nest = of_nest || open_.at(trip.around).counts.contains(pair.first);
     if (!of_nest) known.push_back(pair);
   }
-  if (!known.empty()) write_into(s, known);
+  return known;
+}
+
+void Interpreter::write_down_others(State& s, const Around& around) {
+  if (const auto known = known_of_others(&around); !known.empty()) write_into(s, known);
 }
 
 void Interpreter::write_into(State& s, std::span<const std::pair<AtomId, Sym>> known) {

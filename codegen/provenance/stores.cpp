@@ -496,8 +496,8 @@ bool Interpreter::ends_part(Sym extent, Sym end, Sym high, Sym limit) {
 }
 
 // A workgroup goes on to its next tile: nobody is still at what is in LDS of this one.
-void Interpreter::leaves_lds(const State& s) {
-  const std::string claim = "all waves are through with LDS before the workgroup's next tile";
+void Interpreter::leaves_lds(const State& s, const char* before) {
+  const std::string claim = "all waves are through with LDS before the " + std::string(before);
   if (!s.lgkm.empty() ||
       std::any_of(s.vm.begin(), s.vm.end(), [](const Queued& q) { return q.what == Queued::What::write; }))
     refute(claim, "", "an access to LDS is under way");
@@ -518,7 +518,7 @@ void Interpreter::finish(const State& s) {
     if (!s.signalled.contains(turn))
       refute("a workgroup passes its turn on",
              p_.tensor(p_.turns()[static_cast<std::size_t>(turn)].tensor).name, "others wait for ever");
-  if (p_.shares()) leaves_lds(s);
+  if (p_.shares()) leaves_lds(s, "workgroup's next tile");
   leave_peers(s);
   ends_.emplace_back(s.given, s.passed);
   for (const auto& spec : p_.specifications()) {

@@ -410,7 +410,7 @@ def from_code(type: str, code: Expr) -> Expr:
 def inside(index: Union[Sym, int], bound: Union[Sym, int], x: Expr, beyond: float) -> Expr:
     """index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside."""
 def integer(x: Expr) -> Expr:
-    """Of an element of i32 or i8, or a formula: the same integer modulo 2^32."""
+    """Of an element of i32 or i8, or a formula: the same integer modulo 2^32. Of an element of i64 the nearest of 32 bits: of 2**32 + 3 it is 2**31 - 1."""
 def less_signed(a: Expr, b: Any) -> Expr:
     """a < b with signs, 1 or 0."""
 def less_unsigned(a: Expr, b: Any) -> Expr:

@@ -511,7 +511,9 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
        "launch before left them, by what it touches")
       ->check(CLI::IsMember({"hbm", "mall", "l2", "auto"}));
   c.add_flag("--quick", o.quick, "Skip what-if analysis");
-  c.add_flag("!--alone", o.neighbours, "Model one compute unit in isolation: no lines shared with others");
+  c.add_flag_callback(
+      "--alone", [&o] { o.neighbours = false; },
+      "Model one compute unit in isolation: no lines shared with others");
   c.add_option("--svg", o.svg, "Writes the timeline of the waves as a picture");
   c.add_option("--html", o.html, "Writes it as a page that zooms");
   c.add_option("--export", o.exported,

@@ -270,7 +270,8 @@ void add_expressions(py::module_& m) {
       "index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside.");
   m.def("nearest", &unary<codegen::nearest>, py::arg("x"), "The nearest whole number, ties to the even one.");
   m.def("integer", &unary<codegen::integer>, py::arg("x"),
-        "Of an element of i32 or i8, or a formula: the same integer modulo 2^32. Of an element of i64 the nearest "
+        "Of an element of i32 or i8, or a formula: the same integer modulo 2^32. Of an element of i64 the "
+        "nearest "
         "of 32 bits: of 2**32 + 3 it is 2**31 - 1.");
   m.def("truncated", &unary<codegen::truncated>, py::arg("x"),
         "A number toward zero as an integer; saturates, 0 for NaN.");

@@ -270,7 +270,8 @@ void Sides::judge() {
     return;
   }
   if (!codegen::nests_of(p_).empty()) {
-    missing("a loop holds loops or branches, and the machine code is followed through one loop after the other");
+    missing(
+        "a loop holds loops or branches, and the machine code is followed through one loop after the other");
     return;
   }
   const bool waits = waits_for_others();

@@ -4,11 +4,6 @@
 namespace inlay::kernels::validate {
 namespace {
 
-bool never_negative(Sym s) {
-  const Interval i = interval(s);
-  return i.lower && *i.lower >= Int(0);
-}
-
 Sym one(SymContext& c, AtomId atom) {
   const Factor once[] = {{atom, 1}};
   return c.product(Int(1), once);
@@ -44,6 +39,11 @@ std::optional<std::tuple<AtomId, std::int64_t, std::vector<Int>>> table(SymConte
 }
 
 } // namespace
+
+bool Formulas::never_negative(Sym s) {
+  const Interval i = interval(s);
+  return i.lower && *i.lower >= Int(0);
+}
 
 Sym Formulas::as_bound(Sym d) const {
   if (!has_quotient(d)) return d;

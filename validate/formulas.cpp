@@ -171,9 +171,8 @@ std::optional<Sym> Formulas::number(Word word) {
 std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_0) {
   const std::string kept = missing_;
   const auto s = of(word);
-  if (s && !at_least_0.empty())
-    if (never_negative(digits(*s)))
-      if (const auto upper = most(*s, at_least_0); upper && *upper <= Int(std::int64_t{0xffffffff})) return s;
+  if (s && !at_least_0.empty() && never_negative(digits(*s)))
+    if (const auto upper = most(*s, at_least_0); upper && *upper <= Int(std::int64_t{0xffffffff})) return s;
   if (number(word)) return s;
   if (!s || at_least_0.empty()) return std::nullopt;
   std::vector<std::string> known = contract_;

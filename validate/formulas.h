@@ -93,6 +93,8 @@ public:
   /// With x - q floor(x / q), and each quotient that is left, as a symbol of its own that is known to lie in its range: of a
   /// place in an image, 128 w (x / q) + 128 (x - q (x / q)), it is 128 w D + 128 R. What holds of all such D and R holds of s.
   [[nodiscard]] Sym digits(Sym s);
+  /// By the ranges of its symbols.
+  [[nodiscard]] static bool never_negative(Sym s);
   /// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
   [[nodiscard]] std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0);
   /// With one quotient for all that are the same at each value of a symbol of few: of p below 18 it is p / 3, where a compiler

@@ -321,6 +321,7 @@ void Sides::judge() {
     }
   }
   if (report_.refuted.empty() && options_.symbols) try_to([&] { concrete(first, options_.refuter_runs); });
+  if (report_.refuted.empty() && options_.symbols && options_.refuter_runs != 0) try_to([&] { at_roots(); });
 }
 
 } // namespace inlay::kernels::validate::sides

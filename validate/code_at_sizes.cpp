@@ -285,7 +285,41 @@ void Sides::concrete(unsigned from, unsigned to) {
   }
 }
 
-void Sides::concrete_at(const Sample& of, unsigned k) {
+/// Numbers of tables about which what a branch or a loop of the code asks of them changes; negative ones, too, for which the code
+/// takes 0.
+void Sides::at_roots() {
+  if (p_.uniforms().empty()) return;
+  std::vector<Sym> asked; // whether each is above 0
+  for (const CodeRegion& r : code_.regions) {
+    for (const codegen::Guard& g : r.guards) asked.push_back(g.condition.b - g.condition.a);
+    if (r.is_loop) asked.push_back(r.trips);
+  }
+  Draw draw(code_, 3);
+  unsigned runs = 0;
+  for (unsigned k = 0; k < 12; ++k) {
+    const Sample s = draw.with_trips(static_cast<int>(k % 3) + 1, false);
+    for (const Sym& of : asked)
+      for (const codegen::Uniform& u : p_.uniforms()) {
+        if (!codegen::is_bound(code_, u)) continue; // what is no bound may have to lie inside of something
+        Assignment numbers = s.symbols;
+        for (const codegen::Uniform& other : p_.uniforms()) numbers.set(other.symbol, Int(1));
+        const auto at = [&](std::int64_t entry) {
+          numbers.set(u.symbol, Int(entry));
+          return evaluate(of, numbers).value();
+        };
+        const std::int64_t none = at(0), slope = at(1) - none;
+        if (slope == 0) continue;
+        const std::int64_t byte = evaluate(u.at, numbers).value() * bits(p_.tensor(u.tensor).element) / 8;
+        for (const std::int64_t entry : {-none / slope, -none / slope - 1}) {
+          concrete_at(s, options_.refuter_runs + k, {{{u.tensor, byte}, entry}});
+          if (!report_.refuted.empty() || ++runs == 16) return;
+        }
+      }
+  }
+}
+
+void Sides::concrete_at(const Sample& of, unsigned k,
+                        const std::map<std::pair<int, std::int64_t>, std::int64_t>& chosen_entries) {
   Sample s = of;
   if (follows_ticket()) s.symbols.set(p_.tickets()[0].symbol, Int(number_at(s, k)));
   FlowOptions o;
@@ -323,6 +357,7 @@ void Sides::concrete_at(const Sample& of, unsigned k) {
   auto flow = std::make_unique<Flow>(object_, kernel_, o);
   Formulas formulas(p_, flow->terms());
   run.formulas = &formulas;
+  run.chosen = chosen_entries;
   run.begin();
   for (const CodeRegion& r : code_.regions) {
     const bool runs = std::all_of(r.guards.begin(), r.guards.end(), [&](const codegen::Guard& g) {

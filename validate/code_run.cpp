@@ -168,6 +168,7 @@ Number CodeRun::converted(const Reg& from, Element to, Number v) const {
 }
 
 double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
+  if (const auto at = chosen.find({tensor, byte}); at != chosen.end()) return static_cast<double>(at->second);
   const Number h =
       random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(8 * byte + bit));
   const int width = bits(p_.tensor(tensor).element);
@@ -323,6 +324,26 @@ bool CodeRun::is_seen(int tensor) const {
                      [&](const Tensor& t) { return t.space == codegen::Space::window && t.of == tensor; });
 }
 
+namespace {
+/// How many elements from `first` on lie along one axis, one after the other.
+std::size_t run_at(const std::vector<std::vector<int>>& elements, std::size_t first) {
+  const auto after = [&](std::size_t k) -> int { // the axis along which it comes after the one before, or -1
+    int axis = -1;
+    for (std::size_t x = 0; x < elements[k].size(); ++x) {
+      const int step = elements[k][x] - elements[k - 1][x];
+      if (step == 0) continue;
+      if (step != 1 || axis >= 0) return -1;
+      axis = static_cast<int>(x);
+    }
+    return axis;
+  };
+  std::size_t end = first + 1;
+  const int axis = end < elements.size() ? after(end) : -1;
+  while (axis >= 0 && end < elements.size() && after(end) == axis) ++end;
+  return end - first;
+}
+} // namespace
+
 const std::vector<ElementAccess>& CodeRun::by_place(const Inst& i, Prepared& p, int number) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Tensor& of = p.window ? p_.tensor(t.of) : t;
@@ -346,23 +367,57 @@ const std::vector<ElementAccess>& CodeRun::by_place(const Inst& i, Prepared& p, 
       at.push_back(origin[axis] + Sym(p.threads[axis][static_cast<std::size_t>(th)]));
     for (const Prepared::Row& r : p.rows)
       at[r.axis] = origin[r.axis] + coordinate(element_of(r.holds, number, static_cast<std::size_t>(th)));
-    for (const auto& element : i.access.elements) {
+    struct Named {
+      ElementAccess access;
+      std::vector<Sym> quotients, required; // d >= 0
+    };
+    const auto of_element = [&](const std::vector<int>& element) {
+      Named made;
       Formulas::Condition inside;
       const auto within = [&](Sym x, Sym size) {
-        formulas->require(inside, x);
-        formulas->require(inside, size - Sym(1) - x);
+        for (const Sym& d : {x, size - Sym(1) - x}) {
+          formulas->require(inside, d);
+          made.required.push_back(d);
+        }
       };
       for (std::size_t axis = 0; axis < c.size(); ++axis) {
         c[axis] = at[axis] + Sym(element[axis]);
         if (axis < i.access.masked.size() && i.access.masked[axis]) within(c[axis], extent[axis]);
       }
-      std::vector<Sym> seen = p.window ? Places::seen_formula(t, c) : c;
+      std::vector<Sym> seen = p.window ? Places::seen_formula(t, c, &made.quotients) : c;
       for (std::size_t axis = 0; p.window && axis < seen.size(); ++axis) {
         seen[axis] = fixed(seen[axis]);
         within(seen[axis], end[axis]);
       }
-      out.push_back(names.endless(t.memory(), bytes_of(fixed(Places::formula(of, seen)), of.element),
-                                  formulas->left_open(inside)));
+      const Sym place = bytes_of(fixed(Places::formula(of, seen, &made.quotients)), of.element);
+      for (Sym& q : made.quotients) q = fixed(q);
+      made.access = names.endless(t.memory(), place, formulas->left_open(inside));
+      return made;
+    };
+    // Those between the ends of a run along one axis have the names of the ends: the quotients are the same, so that all is
+    // linear, and each condition is the same or holds at both ends in every launch.
+    const auto alike = [&](const Named& a, const Named& b, std::int64_t apart) {
+      if (a.quotients != b.quotients || !(b.access == a.access.further(apart))) return false;
+      Formulas::Condition ends;
+      for (std::size_t k = 0; k < a.required.size(); ++k)
+        if (!(a.required[k] == b.required[k])) {
+          formulas->require(ends, a.required[k]);
+          formulas->require(ends, b.required[k]);
+        }
+      return formulas->left_open(ends) == Formulas::Condition{};
+    };
+    const auto& elements = i.access.elements;
+    for (std::size_t e = 0; e < elements.size();) {
+      const std::size_t run = run_at(elements, e), after = e + run;
+      const Named first = of_element(elements[e]);
+      out.push_back(first.access);
+      const auto apart = [&](std::size_t k) { return static_cast<std::int64_t>(k) * bits(of.element); };
+      if (run > 2 && alike(first, of_element(elements[after - 1]), apart(run - 1))) {
+        for (std::size_t k = 1; k < run; ++k) out.push_back(first.access.further(apart(k)));
+        e = after;
+      } else {
+        while (++e < after) out.push_back(of_element(elements[e]).access);
+      }
     }
   }
   return out;

@@ -60,7 +60,7 @@ std::optional<std::vector<std::int64_t>> Places::seen(const codegen::Tensor& win
   return at;
 }
 
-Sym Places::formula(const codegen::Tensor& t, std::span<const Sym> coordinate) {
+Sym Places::formula(const codegen::Tensor& t, std::span<const Sym> coordinate, std::vector<Sym>* quotients) {
   const Swizzle* s = t.place.swizzle();
   if (s == nullptr || !s->is_identity())
     throw std::invalid_argument("the place of " + t.name + " is swizzled, and no sum of digits");
@@ -73,6 +73,7 @@ Sym Places::formula(const codegen::Tensor& t, std::span<const Sym> coordinate) {
       const auto& m = mode.modes()[k];
       const bool last = k + 1 == mode.modes().size();
       const Sym next = last ? Sym(0) : floor_div(rest, m.extent);
+      if (quotients != nullptr && !last) quotients->push_back(next);
       sum += (last ? rest : rest - m.extent * next) * m.stride.scale;
       rest = next;
     }
@@ -80,7 +81,8 @@ Sym Places::formula(const codegen::Tensor& t, std::span<const Sym> coordinate) {
   return sum;
 }
 
-std::vector<Sym> Places::seen_formula(const codegen::Tensor& window, std::span<const Sym> coordinate) {
+std::vector<Sym> Places::seen_formula(const codegen::Tensor& window, std::span<const Sym> coordinate,
+                                      std::vector<Sym>* quotients) {
   std::vector<Sym> at = window.look_origin;
   for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
     Sym rest = coordinate[axis];
@@ -88,6 +90,7 @@ std::vector<Sym> Places::seen_formula(const codegen::Tensor& window, std::span<c
     for (std::size_t d = 0; d < looks.size(); ++d) {
       const bool last = d + 1 == looks.size();
       const Sym next = last ? Sym(0) : floor_div(rest, looks[d].extent);
+      if (quotients != nullptr && !last) quotients->push_back(next);
       at[static_cast<std::size_t>(looks[d].axis)] +=
           looks[d].step * (last ? rest : rest - looks[d].extent * next);
       rest = next;

@@ -30,10 +30,13 @@ public:
   [[nodiscard]] static std::vector<std::int64_t> along(const Layout& threads, int count, std::size_t axis);
 
   /// The same for all sizes, as formulas: the element number of a coordinate, and what a window's coordinate looks at, which may
-  /// lie outside.
-  [[nodiscard]] static Sym formula(const codegen::Tensor& tensor, std::span<const Sym> coordinate);
+  /// lie outside. `quotients`: what digits but the first of each axis are made of; where these are equal at both ends of a run
+  /// along one axis, they are in it, since a quotient never falls, and the formula is linear there.
+  [[nodiscard]] static Sym formula(const codegen::Tensor& tensor, std::span<const Sym> coordinate,
+                                   std::vector<Sym>* quotients = nullptr);
   [[nodiscard]] static std::vector<Sym> seen_formula(const codegen::Tensor& window,
-                                                     std::span<const Sym> coordinate);
+                                                     std::span<const Sym> coordinate,
+                                                     std::vector<Sym>* quotients = nullptr);
 
 private:
   struct Digit {

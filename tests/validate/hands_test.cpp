@@ -211,6 +211,44 @@ TEST_CASE("validation: windows of several digits, pixels and taps") {
   CHECK(text_of(judged(build("conv2d", {{"c", "128"}, {"tile", "32x32"}}))) == "validated");
 }
 
+TEST_CASE("validation: neighbours of a window that are none in what it looks at") {
+  // y(i, j) = x(i, j + from), loaded by one instruction a work-item; then the window looks elsewhere, which a claim would refuse,
+  // and the machine code stays.
+  struct Looks {
+    kernels::Artifact of;
+    Tensor *window, *seen;
+    CodeReport judged_alone() const {
+      return judged(of, of.hsaco, of.source->code, {.first_runs = 0, .refuter_runs = 0, .guard_sizes = 0});
+    }
+  };
+  const auto built = [](int from) {
+    Program k("looks", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n, Sym(4)}), x = k.input("x", Element::f32, {n, Sym(4)}),
+                 w = k.window("w", x, {{n, {{n, 0}}}, {Sym(4), {{Sym(4), 1}}}}, {Sym(0), Sym(from)});
+    k.computes(y, [&](const auto& c) { return k(w, {c[0], c[1]}); });
+    const Sym b = k.workgroups(0, n, 64);
+    k.store(k.load(k.tile(w, {64, 4}, {b, Sym(0)}), rows_tv(64, 4, 4, 64), 4),
+            k.tile(y, {64, 4}, {b, Sym(0)}), 4);
+    Looks out{kernels::build(std::move(k)), nullptr, nullptr};
+    const Program& p = *out.of.source->code.program;
+    out.window = &const_cast<Tensor&>(p.tensor(w.id)), out.seen = &const_cast<Tensor&>(p.tensor(x.id));
+    return out;
+  };
+  // Columns 0 2 4 3: the first and the last of them are as far apart as before.
+  Looks line = built(0);
+  CHECK(text_of(line.judged_alone()) == "validated");
+  line.window->looks[1].looks = {{Sym(3), 1, Sym(2)}, {Sym(2), 1, Sym(3)}};
+  line.seen->shape[1] = Sym(5);
+  CHECK(line.judged_alone().verdict == Verdict::undecided);
+  // Columns -1 0 1 2 of two: the first and the last are outside, as all were before.
+  Looks outside = built(-8);
+  CHECK(text_of(outside.judged_alone()) == "validated");
+  outside.window->look_origin[1] = Sym(-1);
+  outside.seen->shape[1] = Sym(2);
+  CHECK(outside.judged_alone().verdict == Verdict::undecided);
+}
+
 TEST_CASE("validation: comparisons of integers in maps, each with the machine's and with no other") {
   // y(i) = x(i) where the comparison of a(i) with a number holds, z(i) elsewhere.
   using Holds = std::function<Expr(Expr)>;

@@ -526,6 +526,7 @@ struct LdsAccess {
   LdsSource by;
   u8 bytes = 0;
   u64 mask = 0;
+  u32 epoch = 0;
   u32 low = 0;        ///< of all lanes
   u32 list = no_list; ///< where its addresses begin in LdsLog::addresses
 };
@@ -537,7 +538,7 @@ struct Reached {
 };
 using Knowledge = std::vector<Reached>; ///< by wave; empty: nothing
 
-/// The accesses since the last barrier.
+/// The accesses since the last barrier, and those of before that it found on their way.
 struct LdsLog {
   static constexpr u32 most = 4096;
   std::vector<LdsAccess> accesses;
@@ -609,7 +610,9 @@ struct Workgroup {
   std::vector<std::vector<std::pair<u64, Knowledge>>> knowledge;
   std::map<u32, Knowledge> arrivals; ///< by word: what those who combined with it by atomics had done
   bool reads_crossing = false;       ///< some wave had an LDS read in flight at the last barrier
-  bool tracks_global = false;        ///< who stores to which global byte is remembered
+  std::vector<u64>
+      page_reads;             ///< [page][wave]: the last LDS instruction that read it; empty where `reads` is
+  bool tracks_global = false; ///< who stores to which global byte is remembered
   u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_periods periods
   /// A new one begins at each barrier, the last of them at `arrived`, and when a wave begins to write back.
   u32 period = 1, arrived = 1;

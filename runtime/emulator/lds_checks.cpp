@@ -116,13 +116,13 @@ u64 heard_of_one(const Wave& w, u64 Wave::*when) {
 namespace {
 
 /// What an access leaves behind at a word, for those that follow.
-void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
+void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic, u32 epoch) {
   LdsShadow& s = lds_word(g, word);
   const u16 me = static_cast<u16>(by.wave + 1);
   if (!by.is_write) {
     if (by.polls) return; // a flag: whoever changes it does so while it is read
-    if (s.read_epoch != g.epoch) {
-      s.read_epoch = g.epoch;
+    if (s.read_epoch != epoch) {
+      s.read_epoch = epoch;
       s.readers = 0;
     }
     s.readers |= 1U << (by.wave & 31);
@@ -135,8 +135,8 @@ void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool
     }
     return;
   }
-  if (s.write_epoch != g.epoch) {
-    s.write_epoch = g.epoch;
+  if (s.write_epoch != epoch) {
+    s.write_epoch = epoch;
     s.writer = me;
     s.bytes = touched;
     s.atomic = is_atomic;
@@ -171,7 +171,8 @@ void remember(Workgroup& g, const LdsAccess& a) {
     for (u32 d = address / 4; d <= (address + a.bytes - 1U) / 4; ++d) {
       const u32 low = d * 4 < address ? address - d * 4 : 0;
       const u32 high = std::min<u32>(4, address + a.bytes - d * 4);
-      remember_word(g, d, static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1)), a.by, a.by.is_atomic);
+      remember_word(g, d, static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1)), a.by, a.by.is_atomic,
+                    a.epoch);
     }
   }
 }
@@ -192,6 +193,17 @@ void go_precise(Workgroup& g) {
   g.log.clear();
 }
 
+/// Whether another wave was still reading the page when the last barrier let `w` pass.
+bool is_overtaken(const Workgroup& g, const Wave& w, const LdsPage& page) {
+  const std::size_t count = g.waves.size(), first = static_cast<std::size_t>(&page - g.pages.data()) * count;
+  for (std::size_t k = 0; k < count && !g.page_reads.empty(); ++k) {
+    const Wave& reader = *g.waves[k];
+    const u64 last = g.page_reads[first + k];
+    if (k != w.id && last > reader.lds_landed_at_barrier && last <= reader.lds_issued_at_barrier) return true;
+  }
+  return false;
+}
+
 /// Enters an access into its page; true when something about it has to be looked at by words.
 bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, const LdsSource& by) {
   const u32 others = ~(1U << w.id);
@@ -202,9 +214,12 @@ bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, const LdsSource& by)
   if (!by.is_write) {
     const bool clash = ((page.writers | page.combiners) & others) != 0 || !has_arrived(g, w, page);
     page.readers |= ~others;
+    if (!g.page_reads.empty() && by.is_lds)
+      g.page_reads[static_cast<std::size_t>(&page - g.pages.data()) * g.waves.size() + w.id] = by.id;
     return clash;
   }
   bool clash = ((page.writers | page.readers) & others) != 0;
+  if (g.reads_crossing && !by.is_atomic) clash = clash || is_overtaken(g, w, page);
   if (by.is_dma) {
     page.dma_epoch = g.epoch;
   } else if (page.dma_epoch > g.all_landed_epoch) { // what is loaded may come after what is stored
@@ -367,25 +382,26 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
       }
     }
     if (op.polls && !g.knowledge.empty()) learn(g, w, d);
-    remember_word(g, d, touched, by, is_atomic);
+    remember_word(g, d, touched, by, is_atomic, g.epoch);
   }
 }
 
 namespace {
 
-/// A wave alone has nothing to ask about what it knows to have arrived.
-void forget_arrived(Workgroup& g) {
+/// Takes out of the log what `done` holds of.
+template <class Done>
+void forget(LdsLog& log, const Done& done) {
   u32 lists = 0;
-  std::erase_if(g.log.accesses, [&](LdsAccess& a) {
-    if (a.by.id <= g.waves[0]->vm_landed) return true;
+  std::erase_if(log.accesses, [&](LdsAccess& a) {
+    if (done(a)) return true;
     if (a.list != LdsAccess::no_list) {
-      std::copy_n(&g.log.addresses[a.list], lanes, &g.log.addresses[lists]);
+      std::memmove(&log.addresses[lists], &log.addresses[a.list], lanes * sizeof(u32));
       a.list = lists;
       lists += lanes;
     }
     return false;
   });
-  g.log.lists = lists;
+  log.lists = lists;
 }
 
 /// The log is full: of accesses that differ in nothing but time the last stands for all, as it would in the precise record. What
@@ -447,7 +463,9 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
              bool clash) {
   if (!clash && g.waves.size() == 1) {
     if (!by.is_dma) return true; // nobody to race with
-    if (g.log.accesses.size() >= LdsLog::most) forget_arrived(g);
+    // A wave alone has nothing to ask about what it knows to have arrived.
+    if (g.log.accesses.size() >= LdsLog::most)
+      forget(g.log, [&](const LdsAccess& a) { return a.by.id <= g.waves[0]->vm_landed; });
   }
   if (clash) {
     go_precise(g);
@@ -456,6 +474,7 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
   if (g.log.accesses.size() >= LdsLog::most) shorten_log(g);
   LdsAccess& a = g.log.accesses.emplace_back();
   a.by = by;
+  a.epoch = g.epoch;
   a.bytes = static_cast<u8>(bytes);
   a.mask = mask;
   a.low = addresses[0];
@@ -474,8 +493,7 @@ bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, const LdsPage
   Workgroup& g = *w.group;
   if (pages.set == 0) return note_lds(w, op, at.at, mask, bytes, use);
   const LdsSource by = source_of(w, op, use);
-  bool clash =
-      g.precise || (g.reads_crossing && by.is_write && !by.is_atomic) || (by.polls && g.waves.size() > 1);
+  bool clash = g.precise || (by.polls && g.waves.size() > 1);
   if (!by.is_write) w.last_lds_read_id = w.last_lds_id;
   for (u64 set = pages.set; set != 0; set &= set - 1)
     clash = enter_page(g, w, g.pages[pages.first + first_lane(set)], by) || clash;
@@ -486,8 +504,7 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
   Workgroup& g = *w.group;
   if (g.shadow.empty() || mask == 0) return true;
   const LdsSource by = source_of(w, op, use);
-  bool clash =
-      g.precise || (g.reads_crossing && by.is_write && !by.is_atomic) || (by.polls && g.waves.size() > 1);
+  bool clash = g.precise || (by.polls && g.waves.size() > 1);
   if (!by.is_write && op.cls == Class::lds) w.last_lds_read_id = w.last_lds_id;
   LdsPage* before = nullptr;
   for (u64 m = mask; m != 0; m &= m - 1) {
@@ -545,8 +562,13 @@ void lds_at_barrier(Workgroup& g) {
   // Atomics of several waves meet at one word: the record then keeps the last of them, in flight or not.
   const bool atomics = std::any_of(g.log.accesses.begin(), g.log.accesses.end(),
                                    [&](const LdsAccess& a) { return a.by.is_atomic && in_flight(a); });
-  for (const LdsAccess& a : g.log.accesses) {
-    if (in_flight(a) || (atomics && a.by.is_atomic)) remember(g, a);
+  // What is on its way stays in the log; where words have an order of their own, in the precise record.
+  if (atomics || !g.knowledge.empty()) {
+    for (const LdsAccess& a : g.log.accesses)
+      if (in_flight(a) || (atomics && a.by.is_atomic)) remember(g, a);
+    g.log.clear();
+  } else {
+    forget(g.log, [&](const LdsAccess& a) { return !in_flight(a); });
   }
   for (const auto& wave : g.waves) {
     for (u32 i = 0; i < wave->vm_queue.size() && all; ++i) {
@@ -561,7 +583,6 @@ void lds_at_barrier(Workgroup& g) {
   if (all) g.all_landed_epoch = g.epoch;
   for (auto& learnt : g.knowledge) learnt.clear();
   g.arrivals.clear();
-  g.log.clear();
   g.precise = false;
 }
 

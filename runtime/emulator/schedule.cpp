@@ -409,12 +409,14 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
     g.precise = false;
     g.all_landed_epoch = 0;
     g.reads.resize((c.waits || launch.code->polls_lds) && wave_count > 1 ? words * wave_count : 0);
+    g.page_reads.assign(g.reads.empty() ? 0 : pages * wave_count, 0);
     g.knowledge.assign(launch.code->polls_lds ? wave_count : 0, {});
     g.arrivals.clear();
   } else {
     g.shadow.clear();
     g.shadow_of.clear();
     g.reads.clear();
+    g.page_reads.clear();
   }
   g.tracks_global =
       c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() * launch.devices > 1;

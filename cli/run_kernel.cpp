@@ -52,7 +52,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   const auto kernel = kernels::find_kernel(options.kernel);
   Outcome out;
   runtime::EmulatorOptions emulator;
-  if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
+  emulator.checks = options.checks.empty() ? runtime::Checks::all() : runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
   emulator.matrix = runtime::parse_matrix_arithmetic(options.matrix);
   emulator.seed = options.seed;
@@ -197,8 +197,9 @@ void add_run(CLI::App& app, Session& session) {
   command->add_option("--device", options->device, "emulator (default) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
   command->add_option("--seed", options->seed, "Seed of the random operands");
-  command->add_option("--check", options->checks,
-                      "Sanitizers of the emulator: races,bounds,uninit,waits,...; all, none");
+  command->add_option(
+      "--check", options->checks,
+      "Sanitizers of the emulator: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
   command->add_option(
       "--matrix", options->matrix,
       "Sums of the emulator's matrix instructions: sequential (default), or cdna3, as measured");

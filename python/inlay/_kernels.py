@@ -61,7 +61,7 @@ def _arguments(name, words):
     return {a["name"].lower(): a for a in json.loads(_inlay.kernel_manifest(name, dict(words)))["arguments"] if a["kind"] == "buffer"}
 
 
-def run_kernel(name, inputs, /, *, device="auto", arch=None, check="bounds,uninit,races", **options):
+def run_kernel(name, inputs, /, *, device="auto", arch=None, check="all", **options):
     """One launch of a prebuilt kernel with your data: a dict of its outputs, arrays of one dimension, or tensors of torch if an input is one.
 
     `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out, used where they lie if contiguous; one of as many dimensions as the buffer and
@@ -385,7 +385,7 @@ def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, la
     if all(0 in shape for shape, _ in outputs.values()):
         return [_zeros(shape, element, like) for shape, element in outputs.values()]
     if where.startswith("emulator"):
-        out = _emulated(name, inputs, "bounds,uninit,races", {**typed, "arch": where.partition(":")[2], **sizes, **options})
+        out = _emulated(name, inputs, "all", {**typed, "arch": where.partition(":")[2], **sizes, **options})
         return [_like(out[n][0], like, shape, element) for n, (shape, element) in outputs.items()]
     plan = _plan(name, where, typed.get("dtype"), tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
     if not on_gpu:  # of tensors there the launch looks at the types

@@ -80,7 +80,7 @@ def _sets(manifest, buffers):
     return devices, sets
 
 
-def _run(self, *buffers, check="bounds,uninit,races", stress=0, **sizes):
+def _run(self, *buffers, check="all", stress=0, **sizes):
     """One launch on the emulator: buffers in the order of the program, which the launch uses where they lie, and sizes by name.
 
     Arrays of numpy or CPU tensors of torch, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits. Of the tensor's shape, or

@@ -158,7 +158,7 @@ Number CodeRun::map_integer(const MapAt& m, Expr e) {
     for (std::size_t k = 0; k < n.args.size(); ++k) {
       if (n.fn == Fn::choose && k > 0) break;
       of.push_back(integer_at_sizes(m, argument(e, k)));
-      if (std::isnan(of.back())) return arithmetic->constant(of.back());
+      if (std::isnan(of.back())) return RealArithmetic::number(0, INFINITY); // not known: it may be anything
     }
     if (n.fn == Fn::choose) return map_value(m, argument(e, of[0] != 0 ? 1 : 2));
     return RealArithmetic::number(codegen::function_value(n, of));

@@ -338,6 +338,8 @@ TEST_CASE("choices by comparison: which relation, of what, and which of the two"
         {"cross_entropy", {{"threads", "64"}, {"vectors", "1"}}},
         {"cross_entropy_backward", {{"threads", "64"}, {"vectors", "1"}, {"arch", "gfx950"}}},
         {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"arch", "gfx950"}}},
+        {"grouped_gating", // what integers choose by, of numbers that are rounded
+         {{"experts", "32"}, {"groups", "1"}, {"topk-group", "1"}, {"k", "2"}}},
         {"attention_backward_dq", {{"dtype", "bf16"}, {"causal", "1"}}}, // its loop's counter goes up to 0
         {"attention_backward_dkv",
          {{"dtype", "bf16"}, {"causal", "1"}, {"arch", "gfx950"}}}, // trips as a difference

@@ -1,4 +1,4 @@
-/// The next largest, and what column d of a result is: what the gatings' specifications and programs share. Private.
+/// What is left after a choice, and what column d of a result is: what the gatings' specifications and programs share. Private.
 #pragma once
 
 #include "../program_names.h"
@@ -7,10 +7,9 @@
 
 namespace inlay::kernels {
 
-/// x at place i where it comes after (value, place) in the order of the largest first, of equal ones the least place first; else -inf.
-[[nodiscard]] inline Expr after(Program& k, Expr x, Expr i, Expr value, Expr place) {
-  const Expr none = k.constant(-INFINITY);
-  return select(x, value, select(value, x, select(i, place + 1.0, x, none), none), x);
+/// x, and minus infinity at the place that was chosen.
+[[nodiscard]] inline Expr without(Program& k, Expr x, Sym place, Expr chosen) {
+  return choose(equal(integer(k.number(place)), truncated(chosen)), k.constant(-INFINITY), x);
 }
 /// of[column].
 [[nodiscard]] inline Expr pick(Program& k, Sym column, const std::vector<Expr>& of) {

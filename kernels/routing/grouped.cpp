@@ -1,6 +1,7 @@
 // Routing of DeepSeek-V3 and its like: experts by a sigmoid and a bias, of the best groups alone.
 #include "../page.h"
 #include "chosen.h"
+#include "gating.h"
 
 #include <inlay/algebra/parse.h>
 
@@ -9,21 +10,7 @@
 namespace inlay::kernels {
 namespace {
 
-struct GatingAsked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::f32;
-  int experts = 256, groups = 8, of_groups = 4, k = 8;
-  bool renormalise = true;
-  double scale = 1;
-  std::int64_t m = 64;
-  [[nodiscard]] int members() const { return experts / groups; }
-  /// Of a group; 16 lanes have a token's logits.
-  [[nodiscard]] int lanes() const { return 16 / groups; }
-  /// Elements that one instruction moves.
-  [[nodiscard]] int vector() const { return std::gcd(members() / lanes(), 128 / codegen::bits(type)); }
-};
-
-void check(const GatingAsked& s) {
+void check(const GroupedGating& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw std::invalid_argument(fmt::format("grouped_gating: {}\n  hint   {}", what, hint));
   };
@@ -39,10 +26,12 @@ void check(const GatingAsked& s) {
            "at most as many as the chosen groups have");
 }
 
+} // namespace
+
 // A score is s = 1 / (1 + exp(-x)), an expert's rank is by s + bias. A group counts as much as its two best; the best groups are chosen,
 // and of their experts the k best, of equal ones the least number first. Weights are the scores, without the bias, over their sum.
 // [grouped_gating]
-Program grouped_gating_program(const GatingAsked& s) {
+Program grouped_gating_program(const GroupedGating& s) {
   check(s);
   constexpr int lanes = 16, threads = 256, rows = threads / lanes;
   const int G = s.groups, S = s.members(), v = s.vector(), L = s.lanes();
@@ -63,13 +52,14 @@ Program grouped_gating_program(const GatingAsked& s) {
     const auto of_group = [&](Sym j) { return k.fold(monoid, Sym(S), [&](Sym i) { return of(j, i); }); };
     return G == 1 ? of_group(Sym(0)) : k.fold(monoid, Sym(G), of_group);
   };
-  const auto rank = [&](Sym r, Sym j, Sym i) { return score(k(X, {r, j, i})) + k(B, {0, j, i}); };
+  const auto rank = [&](Sym r, Sym j, Sym i) {
+    return max(score(k(X, {r, j, i})) + k(B, {0, j, i}), none); // NaN is as minus infinity
+  };
   const auto group = [&](Sym r, Sym j) {
     const Expr first = k.fold(Monoid::max, Sym(S), [&](Sym i) { return rank(r, j, i); });
     const Expr at = k.fold(Monoid::min, Sym(S),
                            [&](Sym i) { return select(rank(r, j, i), first, k.number(i), no_place); });
-    return first + k.fold(Monoid::max, Sym(S),
-                          [&](Sym i) { return after(k, rank(r, j, i), k.number(i), first, at); });
+    return first + k.fold(Monoid::max, Sym(S), [&](Sym i) { return without(k, rank(r, j, i), i, at); });
   };
   struct Chosen {
     std::vector<Expr> value, id;
@@ -78,7 +68,9 @@ Program grouped_gating_program(const GatingAsked& s) {
     Chosen c;
     for (int d = 0; d < s.of_groups; ++d) {
       const auto left = [&](Sym j) {
-        return d == 0 ? group(r, j) : after(k, group(r, j), k.number(j), c.value.back(), c.id.back());
+        Expr x = group(r, j);
+        for (const Expr& id : c.id) x = without(k, x, j, id);
+        return x;
       };
       const Expr most = k.fold(Monoid::max, Sym(G), left);
       const Expr at =
@@ -92,10 +84,10 @@ Program grouped_gating_program(const GatingAsked& s) {
     Chosen c;
     for (int d = 0; d < s.k; ++d) {
       const auto left = [&](Sym j, Sym i) {
-        const Expr x = s.of_groups == G
-                           ? rank(r, j, i)
-                           : in_chosen(rank(r, j, i), group(r, j), k.number(j), g.value.back(), g.id.back());
-        return d == 0 ? x : after(k, x, k.number(Sym(S) * j + i), c.value.back(), c.id.back());
+        Expr x = rank(r, j, i);
+        if (s.of_groups < G) x = in_chosen(x, group(r, j), k.number(j), g.value.back(), g.id.back());
+        for (const Expr& id : c.id) x = without(k, x, Sym(S) * j + i, id);
+        return x;
       };
       const Expr most = best(Monoid::max, left);
       const Expr id = best(Monoid::min, [&](Sym j, Sym i) {
@@ -105,16 +97,16 @@ Program grouped_gating_program(const GatingAsked& s) {
     }
     return c;
   };
-  // The score of expert `id`: the only one whose number is neither less nor more.
-  const auto of_expert = [&](Expr x, Expr i, Expr id) {
-    return select(i, id, select(id, i, score(x), none), none);
+  // The score of expert `id`, and minus infinity of the others.
+  const auto of_expert = [&](Expr x, Sym i, Expr id) {
+    return choose(equal(integer(k.number(i)), truncated(id)), x, none);
   };
   k.computes(W, [&](const auto& c) {
     Expr sum = k.constant(0);
     std::vector<Expr> weights;
     for (const Expr& id : chosen(c[0]).id) {
       weights.push_back(best(Monoid::max, [&](Sym j, Sym i) {
-        return of_expert(k(X, {c[0], j, i}), k.number(Sym(S) * j + i), id);
+        return of_expert(score(k(X, {c[0], j, i})), Sym(S) * j + i, id);
       }));
       sum = sum + weights.back();
     }
@@ -129,7 +121,8 @@ Program grouped_gating_program(const GatingAsked& s) {
   const Sym number = Sym(S) * k.position(1) + k.position(2);
   const Fragment x = k.load(k.tile(X, {rows, G, S}, {row, 0, 0}), tv, v),
                  bias = k.load(k.tile(B, {1, G, S}, {0, 0, 0}), codegen::without_axis(tv, 0), std::min(v, 4));
-  const Fragment rank_of = k.map({x, bias}, [&](const Exprs& a) { return score(a[0]) + a[1]; });
+  const Fragment scores = k.map({x}, [&](const Exprs&a) { return score(a[0]); }),
+                 rank_of = k.map({scores, bias}, [&](const Exprs&a) { return max(a[0] + a[1], none); });
   Fragment open = rank_of;
   if (s.of_groups < G) {
     const Fragment first = k.fold(Monoid::max, rank_of, 2);
@@ -138,11 +131,9 @@ Program grouped_gating_program(const GatingAsked& s) {
                k.map({rank_of, first},
                      [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(2)), no_place); }),
                2);
-    const Fragment second =
-        k.fold(Monoid::max,
-               k.map({rank_of, first, at},
-                     [&](const Exprs& a) { return after(k, a[0], k.number(k.position(2)), a[1], a[2]); }),
-               2);
+    const Fragment second = k.fold(
+        Monoid::max,
+        k.map({rank_of, at}, [&](const Exprs& a) { return without(k, a[0], k.position(2), a[1]); }), 2);
     const Fragment of_group = k.map({first, second}, [](const Exprs& a) { return a[0] + a[1]; });
     Fragment left = of_group, value = of_group, place = of_group;
     for (int d = 0; d < s.of_groups; ++d) {
@@ -152,8 +143,8 @@ Program grouped_gating_program(const GatingAsked& s) {
                  k.map({left, value},
                        [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(1)), no_place); }),
                  1);
-      left = k.map({of_group, value, place},
-                   [&](const Exprs& a) { return after(k, a[0], k.number(k.position(1)), a[1], a[2]); });
+      if (d + 1 < s.of_groups)
+        left = k.map({left, place}, [&](const Exprs& a) { return without(k, a[0], k.position(1), a[1]); });
     }
     open = k.map({rank_of, of_group, value, place},
                  [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
@@ -164,30 +155,38 @@ Program grouped_gating_program(const GatingAsked& s) {
     return G == 1 ? inner : k.fold(monoid, inner, 1);
   };
   Fragment left = open;
-  std::vector<Fragment> weights;
+  std::vector<Fragment> weights, ids;
   for (int d = 0; d < s.k; ++d) {
     const Fragment most = over_all(Monoid::max, left);
     const Fragment at =
         k.map({left, most}, [&](const Exprs& a) { return select(a[0], a[1], k.number(number), no_place); });
-    const Fragment id = over_all(Monoid::min, at);
-    k.store(id, k.tile(I, {rows, 1, 1}, {row, d, 0}), 1);
-    const Fragment weight =
-        k.map({x, id}, [&](const Exprs& a) { return of_expert(a[0], k.number(number), a[1]); });
-    weights.push_back(over_all(Monoid::max, weight));
-    left =
-        k.map({open, most, id}, [&](const Exprs& a) { return after(k, a[0], k.number(number), a[1], a[2]); });
+    ids.push_back(over_all(Monoid::min, at));
+    weights.push_back(over_all(Monoid::max, k.map({scores, ids.back()}, [&](const Exprs& a) {
+      return of_expert(a[0], number, a[1]);
+    })));
+    if (d + 1 < s.k)
+      left = k.map({left, ids.back()}, [&](const Exprs& a) { return without(k, a[0], number, a[1]); });
   }
+  // A work-item of a row has all of its results, which lie together.
+  const Layout results = parse_layout(fmt::format("(({0},{1}),{2}):((0,1@0),1@1)", lanes, rows, s.k));
+  const int together = std::gcd(s.k, 4);
+  const auto all = [&](std::vector<Fragment> of) {
+    of.push_back(k.zeros(Element::f32, results, {rows, s.k, 1}));
+    return k.map(of, [&](const Exprs& a) { return pick(k, k.position(1), {a.begin(), a.end() - 1}); });
+  };
+  k.store(all(ids), k.tile(I, {rows, s.k, 1}, {row, 0, 0}), together);
   Fragment sum = weights[0];
   if (s.renormalise)
     for (int d = 1; d < s.k; ++d)
       sum = k.map({sum, weights[static_cast<std::size_t>(d)]}, [](const Exprs& a) { return a[0] + a[1]; });
-  for (int d = 0; d < s.k; ++d)
-    k.store(k.map({weights[static_cast<std::size_t>(d)], sum},
-                  [&](const Exprs& a) { return s.renormalise ? a[0] * s.scale / a[1] : a[0] * s.scale; }),
-            k.tile(W, {rows, 1, 1}, {row, d, 0}), 1);
+  k.store(k.map({all(weights), sum},
+                [&](const Exprs& a) { return s.renormalise ? a[0] * s.scale / a[1] : a[0] * s.scale; }),
+          k.tile(W, {rows, s.k, 1}, {row, 0, 0}), together);
   return k;
 }
 // [grouped_gating end]
+
+namespace {
 
 /// The order of numbers, the largest first and of equal ones the least place; `tried` are places that a launch chose, one after the
 /// other. It decides between numbers closer than `error`, which rounding may exchange, and never between equal ones.
@@ -203,7 +202,8 @@ std::vector<std::size_t> order_of(const std::vector<double>& of, const std::vect
   return order;
 }
 
-std::vector<Judged> grouped_gating_reference(const GatingAsked& s, const Workload& w, const Results& result) {
+std::vector<Judged> grouped_gating_reference(const GroupedGating& s, const Workload& w,
+                                             const Results& result) {
   Judged weights{"weights", {}, {}, "(24 + 4 |x|) 2^-24 w"},
       ids{"ids", {}, {}, "0, between scores that are (16 + 4 |x|) 2^-24 apart"};
   const auto n = static_cast<std::size_t>(s.experts), chosen = static_cast<std::size_t>(s.k),
@@ -252,29 +252,30 @@ std::vector<Judged> grouped_gating_reference(const GatingAsked& s, const Workloa
 } // namespace
 
 std::unique_ptr<Kernel> grouped_gating_kernel() {
-  using Read = Reads<GatingAsked>;
-  Page<GatingAsked> page{
+  using Read = Reads<GroupedGating>;
+  Page<GroupedGating> page{
       .summary = "the k best experts of each token's best groups, by a sigmoid and a bias, and their scores "
                  "(DeepSeek-V3)",
-      .options =
-          {"grouped_gating",
-           {arch_option<GatingAsked>(),
-            {"dtype", Read::element(&GatingAsked::type, "f16, bf16, f32"), "f32", "of the logits"},
-            {"m", Read::number(&GatingAsked::m, 1, 1 << 22), "64", "tokens"},
-            {"experts", Read::number(&GatingAsked::experts, 1, 1 << 16), "256",
-             "experts, a multiple of 32 up to 512"},
-            {"groups", Read::number(&GatingAsked::groups, 1, 16), "8", "groups of experts: 1, 2, 4, 8 or 16"},
-            {"topk-group", Read::number(&GatingAsked::of_groups, 1, 16), "4",
-             "groups that experts are taken of; a group counts as much as its two best experts"},
-            {"k", Read::number(&GatingAsked::k, 1, 16), "8", "experts of a token"},
-            {"renormalise", Read::yes(&GatingAsked::renormalise), "yes",
-             "weights are scores over their sum; no: scores"},
-            {"scale", Read::real(&GatingAsked::scale), "1", "factor of the weights (DeepSeek-V3: 2.5)"}}},
+      .options = {"grouped_gating",
+                  {arch_option<GroupedGating>(),
+                   {"dtype", Read::element(&GroupedGating::type, "f16, bf16, f32"), "f32", "of the logits"},
+                   {"m", Read::number(&GroupedGating::m, 1, 1 << 22), "64", "tokens"},
+                   {"experts", Read::number(&GroupedGating::experts, 1, 1 << 16), "256",
+                    "experts, a multiple of 32 up to 512"},
+                   {"groups", Read::number(&GroupedGating::groups, 1, 16), "8",
+                    "groups of experts: 1, 2, 4, 8 or 16"},
+                   {"topk-group", Read::number(&GroupedGating::of_groups, 1, 16), "4",
+                    "groups that experts are taken of; a group counts as much as its two best experts"},
+                   {"k", Read::number(&GroupedGating::k, 1, 16), "8", "experts of a token"},
+                   {"renormalise", Read::yes(&GroupedGating::renormalise), "yes",
+                    "weights are scores over their sum; no: scores"},
+                   {"scale", Read::real(&GroupedGating::scale), "1",
+                    "factor of the weights (DeepSeek-V3: 2.5)"}}},
       .program = grouped_gating_program,
-      .sizes = [](const GatingAsked& s) { return std::vector{s.m}; },
+      .sizes = [](const GroupedGating& s) { return std::vector{s.m}; },
       .size_names = {"m"},
       .data =
-          [](const GatingAsked& s, Workload& w, std::uint64_t seed) { // the odd rows have equal logits
+          [](const GroupedGating& s, Workload& w, std::uint64_t seed) { // the odd rows have equal logits
             w.random("x", seed, 4), w.random("bias", seed + 1, 0.25);
             std::vector<double> x = w.values("x"), bias = w.values("bias");
             for (std::size_t i = 0; i < x.size(); ++i)
@@ -284,7 +285,7 @@ std::unique_ptr<Kernel> grouped_gating_kernel() {
           },
       .reference = grouped_gating_reference,
       .text =
-          [](const GatingAsked& s) {
+          [](const GroupedGating& s) {
             return fmt::format("{} of {} experts in {} of {} groups for {} tokens, {}", s.k, s.experts,
                                s.of_groups, s.groups, s.m, to_string(s.type));
           }};

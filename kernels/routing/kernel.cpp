@@ -1,23 +1,15 @@
 // Routing of a mixture of experts: which experts a token goes to and with which weights, and the weighted sum of what they gave.
 #include "../page.h"
 #include "chosen.h"
+#include "gating.h"
 
 #include <inlay/algebra/parse.h>
 
 #include <fmt/format.h>
+#include <numeric>
 
 namespace inlay::kernels {
 namespace {
-
-struct Gating {
-  std::string arch{codegen::usual_target};
-  Element type = Element::f32;
-  int experts = 256, k = 8;
-  bool renormalise = true;
-  std::int64_t m = 64;
-  /// Elements that one instruction moves.
-  [[nodiscard]] int vector() const { return std::min(experts / 16, 128 / codegen::bits(type)); }
-};
 
 void check(const Gating& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
@@ -29,13 +21,15 @@ void check(const Gating& s) {
     refuse(fmt::format("--k {} of {} experts", s.k, s.experts), "at most as many as there are");
 }
 
+} // namespace
+
 // The experts of a token, the largest logit first and of equal ones the least number, and their weights: softmax over the chosen ones
-// (renormalised), or over all. The next one after (v, i) is the largest of what is below v, or is v and stands after i.
+// (renormalised), or over all. One after the other: the largest of what is left, where it stands, and what is left without it.
 // [topk_gating]
 Program gating_program(const Gating& s) {
   check(s);
-  // 16 lanes have a row, so that a fold is four steps for four rows at once.
-  constexpr int lanes = 16, threads = 256, rows = threads / lanes;
+  // 8 lanes have a row, so that a fold is three steps for eight rows at once.
+  constexpr int lanes = 8, threads = 256, rows = threads / lanes;
   const int N = s.experts, v = s.vector();
   Program k("topk_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 24});
@@ -49,8 +43,9 @@ Program gating_program(const Gating& s) {
     Chosen c;
     for (int d = 0; d < s.k; ++d) {
       const auto left = [&](Sym i) {
-        const Expr x = k(X, {r, i});
-        return d == 0 ? x : after(k, x, k.number(i), c.value.back(), c.id.back());
+        Expr x = max(k(X, {r, i}), k.constant(-INFINITY)); // NaN is as minus infinity
+        for (const Expr& id : c.id) x = without(k, x, i, id);
+        return x;
       };
       const Expr most = k.fold(Monoid::max, Sym(N), left);
       const Expr id =
@@ -76,31 +71,41 @@ Program gating_program(const Gating& s) {
   const Layout tv = parse_layout(fmt::format("(({0},{1}),({2},{3})):(({2}@1,1@0),(1@1,{4}@1))", lanes, rows,
                                              v, N / (lanes * v), lanes * v));
   const Fragment x = k.load(k.tile(X, {rows, N}, {row, 0}), tv, v);
-  Fragment left = x;
-  std::vector<Fragment> value, weights;
+  Fragment left = k.map({x}, [&](const Exprs& a) { return max(a[0], k.constant(-INFINITY)); });
+  std::vector<Fragment> value, ids;
   for (int d = 0; d < s.k; ++d) {
-    const Fragment most = k.fold(Monoid::max, left, 1);
-    const Fragment at = k.map(
-        {left, most}, [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(1)), no_place); });
-    const Fragment id = k.fold(Monoid::min, at, 1);
-    k.store(id, k.tile(I, {rows, 1}, {row, d}), 1);
-    value.push_back(most);
-    weights.push_back(k.map({most, value[0]}, [](const Exprs& a) { return exp(a[0] - a[1]); }));
-    left = k.map({x, most, id},
-                 [&](const Exprs& a) { return after(k, a[0], k.number(k.position(1)), a[1], a[2]); });
+    value.push_back(k.fold(Monoid::max, left, 1));
+    const Fragment at = k.map({left, value.back()}, [&](const Exprs& a) {
+      return select(a[0], a[1], k.number(k.position(1)), no_place);
+    });
+    ids.push_back(k.fold(Monoid::min, at, 1));
+    if (d + 1 < s.k)
+      left = k.map({left, ids.back()}, [&](const Exprs& a) { return without(k, a[0], k.position(1), a[1]); });
   }
+  // A work-item of a row has all of its results, which lie together.
+  const Layout results = parse_layout(fmt::format("(({0},{1}),{2}):((0,1@0),1@1)", lanes, rows, s.k));
+  const int together = std::gcd(s.k, 4);
+  const auto all = [&](std::vector<Fragment> of) {
+    of.push_back(k.zeros(Element::f32, results, {rows, s.k}));
+    return k.map(of, [&](const Exprs& a) { return pick(k, k.position(1), {a.begin(), a.end() - 1}); });
+  };
+  k.store(all(ids), k.tile(I, {rows, s.k}, {row, 0}), together);
+  std::vector<Fragment> weights;
+  for (const Fragment& one : value)
+    weights.push_back(k.map({one, value[0]}, [](const Exprs& a) { return exp(a[0] - a[1]); }));
   Fragment sum = weights[0];
   if (s.renormalise)
     for (int d = 1; d < s.k; ++d)
       sum = k.map({sum, weights[static_cast<std::size_t>(d)]}, [](const Exprs& a) { return a[0] + a[1]; });
   else
     sum = k.fold(Monoid::sum, k.map({x, value[0]}, [](const Exprs& a) { return exp(a[0] - a[1]); }), 1);
-  for (int d = 0; d < s.k; ++d)
-    k.store(k.map({weights[static_cast<std::size_t>(d)], sum}, [](const Exprs& a) { return a[0] / a[1]; }),
-            k.tile(W, {rows, 1}, {row, d}), 1);
+  k.store(k.map({all(weights), sum}, [](const Exprs& a) { return a[0] / a[1]; }),
+          k.tile(W, {rows, s.k}, {row, 0}), together);
   return k;
 }
 // [topk_gating end]
+
+namespace {
 
 std::vector<Judged> gating_reference(const Gating& s, const Workload& w, const Results&) {
   Judged weights{"weights", {}, {}, "(12 + 4 distance + E) 2^-24 w"}, ids{"ids", {}, {}, "0"};

@@ -1,0 +1,43 @@
+/// Routing of a mixture of experts: what can be asked of the two gatings, and their programs.
+#pragma once
+
+#include <inlay/codegen/program.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace inlay::kernels {
+
+using codegen::Element;
+
+/// The k largest logits of each token, the least expert first of equal ones, and their softmax.
+struct Gating {
+  std::string arch{codegen::usual_target};
+  Element type = Element::f32;
+  int experts = 256, k = 8;
+  bool renormalise = true;
+  std::int64_t m = 64;
+  /// Elements that one instruction moves.
+  [[nodiscard]] int vector() const { return std::min(experts / 16, 128 / codegen::bits(type)); }
+};
+
+/// The k best experts of each token's best groups, by a sigmoid and a bias (DeepSeek-V3).
+struct GroupedGating {
+  std::string arch{codegen::usual_target};
+  Element type = Element::f32;
+  int experts = 256, groups = 8, of_groups = 4, k = 8;
+  bool renormalise = true;
+  double scale = 1;
+  std::int64_t m = 64;
+  [[nodiscard]] int members() const { return experts / groups; }
+  /// Of a group; 16 lanes have a token's logits.
+  [[nodiscard]] int lanes() const { return 16 / groups; }
+  /// Elements that one instruction moves.
+  [[nodiscard]] int vector() const { return std::gcd(members() / lanes(), 128 / codegen::bits(type)); }
+};
+
+/// Errors: std::invalid_argument naming the option.
+[[nodiscard]] codegen::Program gating_program(const Gating& s);
+[[nodiscard]] codegen::Program grouped_gating_program(const GroupedGating& s);
+
+} // namespace inlay::kernels

@@ -1,7 +1,10 @@
 // Depthwise causal convolution over time, as in Mamba and gated delta nets.
 #include "taps.h"
 
+#include <inlay/algebra/parse.h>
+
 #include <fmt/format.h>
+#include <numeric>
 
 namespace inlay::kernels {
 namespace {
@@ -17,7 +20,7 @@ struct Conv1dAsked {
 
 // [causal_conv1d]
 Program conv1d_program(const Conv1dAsked& s) {
-  constexpr int threads = 256, rows = 32;
+  constexpr int threads = 64, rows = 16;
   const int v = s.vector_length(), columns = 64 * v;
   Program k("causal_conv1d", Target::named(s.arch), threads);
   const Sym B = k.size("b", {.most = 65535}), T = k.size("t", {.most = 1 << 22}),
@@ -34,22 +37,36 @@ Program conv1d_program(const Conv1dAsked& s) {
   });
   const Sym part = k.workgroups(0, D, columns), from = k.workgroups(1, T, rows),
             batch = k.workgroups(2, B, 1);
-  const Layout tv = codegen::rows_tv(rows, columns, v, threads), one = codegen::without_axis(tv, 0);
+  const Layout tv = codegen::rows_tv(1, columns, v, threads), one = codegen::without_axis(tv, 0);
+  // A channel's taps lie together in memory: they are loaded so, and read by taps from LDS.
+  const int w = s.width;
+  const Layout as_stored = parse_layout(fmt::format("({0},({1},{2})):({2}@1,(1@0,1@1))", threads, w, v)),
+               by_tap = parse_layout(fmt::format("({0},({2},{1})):({2}@1,(1@1,1@0))", threads, w, v));
+  const Tensor lds = k.lds("lds_w", s.type, {w, columns});
+  k.store(k.relayout(k.load(k.tile(W, {w, columns}, {0, part}), as_stored,
+                            w == 3 ? 1 : std::gcd(w * v, 128 / codegen::bits(s.type))),
+                     by_tap, s.type),
+          k.whole(lds), v);
   std::vector<Fragment> of;
-  for (int j = 0; j < s.width; ++j) of.push_back(k.load(k.tile(W, {1, columns}, {j, part}), one, 1));
+  for (int j = 0; j < w; ++j) of.push_back(k.load(k.tile(lds, {1, columns}, {j, 0}), one, v));
   if (s.bias) of.push_back(k.load(k.tile(bias, {1, columns}, {0, part}), one, v));
   const std::size_t taps = of.size();
-  for (int j = 0; j < s.width; ++j) {
-    codegen::View tap = k.tile(past, {1, rows, columns}, {batch, from, part}).keep({1, 2});
-    tap.origin[1] += Sym(j);
-    of.push_back(k.load(tap, tv, v));
+  // Each row once, for all of its taps.
+  std::vector<Fragment> x;
+  for (int i = 0; i < rows + w - 1; ++i) {
+    codegen::View row = k.tile(past, {1, 1, columns}, {batch, Sym(rows) * from + Sym(i), part}).keep({1, 2});
+    x.push_back(k.load(row, tv, v));
   }
-  const Fragment y = k.map(of, [&](const Exprs& a) {
-    Expr sum = s.bias ? a[taps - 1] : k.constant(0);
-    for (std::size_t j = 0; j < static_cast<std::size_t>(s.width); ++j) sum = sum + a[j] * a[taps + j];
-    return s.silu ? silu(sum) : sum;
-  });
-  k.store(y, k.tile(Y, {1, rows, columns}, {batch, from, part}).keep({1, 2}), v);
+  for (int i = 0; i < rows; ++i) {
+    std::vector<Fragment> row = of;
+    row.insert(row.end(), x.begin() + i, x.begin() + i + w);
+    const Fragment y = k.map(row, [&](const Exprs& a) {
+      Expr sum = s.bias ? a[taps - 1] : k.constant(0);
+      for (std::size_t j = 0; j < static_cast<std::size_t>(w); ++j) sum = sum + a[j] * a[taps + j];
+      return s.silu ? silu(sum) : sum;
+    });
+    k.store(y, k.tile(Y, {1, 1, columns}, {batch, Sym(rows) * from + Sym(i), part}).keep({1, 2}), v);
+  }
   return k;
 }
 // [causal_conv1d end]
@@ -108,7 +125,7 @@ std::unique_ptr<Kernel> causal_conv1d_kernel() {
           },
       .bound =
           [](const Conv1dAsked& s) {
-            return rounds(s.arch, s.b * up(s.t, 32) * up(s.d, 64 * s.vector_length()), 2) * 12000;
+            return rounds(s.arch, s.b * up(s.t, 16) * up(s.d, 64 * s.vector_length()), 8) * 12000;
           }};
   return page_of(std::move(page));
 }

@@ -14,6 +14,7 @@
 #include "../../kernels/moe/grouped.h"
 #include "../../kernels/recurrent/gated_delta_chunk.h"
 #include "../../kernels/recurrent/gated_delta_step.h"
+#include "../../kernels/routing/gating.h"
 #include "judge.h"
 #include "sampling.h"
 
@@ -273,6 +274,15 @@ std::vector<Subject> subjects() {
   window.head_dim = 64, window.window = 40, window.split = 64, window.page = 4;
   out.push_back(
       {"attention to a window", kernels::paged_decode_program(window), {{2, 1, 128, 9}, {1, 2, 192, 40}}});
+  kernels::PagedDecode pages; // parts of two sequences, put together by who comes last
+  pages.head_dim = 64, pages.split = 32, pages.page = 4, pages.group = 2;
+  out.push_back({"paged_decode", kernels::paged_decode_program(pages), {{2, 1, 64, 20}, {1, 2, 96, 30}}});
+  kernels::Gating gating;
+  gating.experts = 64, gating.k = 3;
+  out.push_back({"topk_gating", kernels::gating_program(gating), {{7}, {33}}});
+  kernels::GroupedGating groups;
+  groups.experts = 32, groups.groups = 4, groups.of_groups = 2, groups.k = 2, groups.scale = 2.5;
+  out.push_back({"grouped_gating", kernels::grouped_gating_program(groups), {{7}, {17}}});
   kernels::Convolution volume;
   volume.volume = true;
   volume.c = 8, volume.t = 2, volume.r = 1, volume.s = 2, volume.tile_m = volume.tile_n = 32;

@@ -113,10 +113,12 @@ Program rows_of_workgroups(int first, double other = 1, bool by_columns = false)
 TEST_CASE("branches: products by the number of the workgroup") {
   const Undecided two_loops; // which validation does not follow
   for (const int first : {1, 2})
-    for (const bool by_columns : {false, true})
+    for (const bool by_columns : {false, true}) {
+      const specified::Built kernel(rows_of_workgroups(first, 1, by_columns));
       for (const std::vector<std::int64_t>& sizes :
            {std::vector<std::int64_t>{64, 64, 32}, {200, 130, 104}, {1, 70, 200}})
-        check(rows_of_workgroups(first, 1, by_columns), sizes);
+        kernel.check(sizes);
+    }
   CHECK(refuted(rows_of_workgroups(1)) == "");
   CHECK_THAT(refuted(rows_of_workgroups(1, 2)), Contains("c is what the specification says"));
   // One row of workgroups later than the specification says.
@@ -127,11 +129,12 @@ TEST_CASE("branches: products by the number of the workgroup") {
 }
 
 TEST_CASE("branches: workgroups after a number that memory holds") {
+  const specified::Built kernel(skip());
   for (const int used : {0, 1, 255, 256, 257, 700, 1023, 1024, 5000}) {
     INFO("used " << used);
-    check(skip(), {1024}, used);
+    kernel.check({1024}, used);
   }
-  check(skip(), {4}, 3);
+  kernel.check({4}, 3);
   // A table may be called as positions, loops and indices are inside.
   for (const char* name : {"at", "t", "i", "trip", "times"}) {
     INFO("a table " << name);
@@ -142,10 +145,11 @@ TEST_CASE("branches: workgroups after a number that memory holds") {
 TEST_CASE("branches: loops in them, and what they leave behind") {
   // Validation follows one loop; with two, a wrong one would still be refuted.
   const Undecided validation;
+  const specified::Built kernel(sums());
   for (const std::int64_t m : {1, 2, 3, 5})
     for (const std::int64_t n : {4, 512, 596, 600, 1500}) {
       INFO(m << " x " << n);
-      check(sums(), {m, n});
+      kernel.check({m, n});
     }
 }
 

@@ -35,17 +35,27 @@ inline std::string refuted(const Program& p) { return refuted(code_of(p)); }
 
 using ::Undecided;
 
-/// Runs a kernel of floats and of i32 tables, and compares its first output, f32, with the specification. A table of one entry holds
-/// `number`, a longer one n - 1, ..., 0.
-/// `hostile`: also with all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
-inline void check(Program program, const std::vector<std::int64_t>& sizes, int number = 0,
-                  bool hostile = false) {
+/// A kernel of floats and of i32 tables: proved, built and, where the test asks for it, validated once for all sizes.
+class Built {
+public:
+  explicit Built(Program program) : program_(std::move(program)), artifact_(kernels::build(program_)) {}
+
+  /// Runs it and compares its first output, f32, with the specification. A table of one entry holds `number`, a longer one n - 1, ..., 0.
+  /// `hostile`: also with all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
+  void check(const std::vector<std::int64_t>& sizes, int number = 0, bool hostile = false) const;
+
+private:
+  Program program_;
+  kernels::Artifact artifact_;
+};
+
+inline void Built::check(const std::vector<std::int64_t>& sizes, int number, bool hostile) const {
   kernels::EvaluationInput input{sizes, {}};
   std::vector<kernels::Bytes> buffers;
-  for (const Tensor& t : program.tensors()) {
+  for (const Tensor& t : program_.tensors()) {
     if (t.space != Space::global) continue;
     std::int64_t n = 1;
-    for (const std::int64_t e : kernels::extents_of(program, t, sizes)) n *= e;
+    for (const std::int64_t e : kernels::extents_of(program_, t, sizes)) n *= e;
     std::vector<double> values;
     for (std::int64_t i = 0; i < n; ++i)
       values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
@@ -58,22 +68,21 @@ inline void check(Program program, const std::vector<std::int64_t>& sizes, int n
         bytes.push_back(static_cast<std::byte>(encode(t.element, v) >> (8 * b)));
     if (!t.output) input.tensors[t.id] = std::move(values);
   }
-  const Tensor& first = *std::find_if(program.tensors().begin(), program.tensors().end(),
+  const Tensor& first = *std::find_if(program_.tensors().begin(), program_.tensors().end(),
                                       [](const Tensor& t) { return t.space == Space::global && t.output; });
-  for (const auto& other : program.specifications()) // what its own may be made of
-    if (other.tensor != first.id) input.tensors[other.tensor] = kernels::evaluate(program, other, input);
-  const std::vector<double> wanted = kernels::evaluate(program, *program.specification(first), input);
-  const kernels::Artifact artifact = kernels::build(std::move(program));
-  const auto device = kernels::open_device("emulator", artifact.arch);
+  for (const auto& other : program_.specifications()) // what its own may be made of
+    if (other.tensor != first.id) input.tensors[other.tensor] = kernels::evaluate(program_, other, input);
+  const std::vector<double> wanted = kernels::evaluate(program_, *program_.specification(first), input);
+  const auto device = kernels::open_device("emulator", artifact_.arch);
   runtime::EmulatorOptions& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
   // Under hostile schedules the sanitizers of order are off: once without.
   if (hostile) options.checks = runtime::Checks::all();
-  const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];
+  const kernels::Bytes after = kernels::run(*device, artifact_, buffers, sizes)[0];
   if (hostile) {
     options.stress = true;
     for (const std::uint64_t seed : {1, 2}) {
       options.seed = seed;
-      REQUIRE(kernels::run(*device, artifact, buffers, sizes)[0] == after);
+      REQUIRE(kernels::run(*device, artifact_, buffers, sizes)[0] == after);
     }
   }
   REQUIRE(after.size() == 4 * wanted.size());
@@ -83,6 +92,11 @@ inline void check(Program program, const std::vector<std::int64_t>& sizes, int n
     INFO("element " << i);
     REQUIRE(decode(Element::f32, code) == Approx(wanted[i]).epsilon(1e-5).margin(1e-5));
   }
+}
+
+inline void check(Program program, const std::vector<std::int64_t>& sizes, int number = 0,
+                  bool hostile = false) {
+  Built(std::move(program)).check(sizes, number, hostile);
 }
 
 } // namespace specified

@@ -25,15 +25,16 @@ endif()
 # working on such a file, and for what compiles files one by one (tests/mutate/sources.py --objects, clang-tidy).
 option(INLAY_TOGETHER "Compile neighbouring files of a room as one" ON)
 
-# Tests are compiled by clang without optimisation and with a precompiled header, in a quarter of the time that g++ takes at -O1. What they
-# test stays as it ships: tests are linked with shared libraries of the objects (inlay_tested), whose functions call each other and not what
-# a test has instantiated of the same headers. OFF: by the one compiler, with the archives themselves, which sources.py --objects needs.
+# Tests that wait for what they test and not for themselves (inlay_test(.. QUICK)) are compiled by clang without optimisation and with a
+# precompiled header, in a third of the time that g++ takes at -O1. What they test stays as it ships: they are linked with shared libraries
+# of the same objects (inlay_tested), whose functions call each other and not what a test has instantiated of the same headers. OFF: by the
+# one compiler and with the archives themselves, which sources.py --objects needs.
 find_program(INLAY_TEST_COMPILER clang++-22)
 set(quick OFF)
-if(INLAY_TOGETHER AND INLAY_TEST_COMPILER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT INLAY_SANITIZE)
+if(INLAY_TOGETHER AND INLAY_TEST_COMPILER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT INLAY_SANITIZE)
   set(quick ON)
 endif()
-option(INLAY_QUICK_TESTS "Compile the tests by clang, without optimisation" ${quick})
+option(INLAY_QUICK_TESTS "Compile tests marked QUICK by clang, without optimisation" ${quick})
 
 add_library(inlay_options INTERFACE)
 target_compile_options(inlay_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
@@ -88,13 +89,9 @@ function(inlay_together target group)
   endif()
 endfunction()
 
-# inlay_quick(target): compiles a target of the tests by clang, where INLAY_QUICK_TESTS is on. `HEADERS name`: with that precompiled header.
+# inlay_quick(target): compiles a target of the tests by clang. `HEADERS name`: with that precompiled header.
 function(inlay_quick target)
   cmake_parse_arguments(arg "" "HEADERS" "" ${ARGN})
-  if(NOT INLAY_QUICK_TESTS)
-    target_compile_options(${target} PRIVATE ${INLAY_TEST_OPTIONS})
-    return()
-  endif()
   set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
     "${CMAKE_SOURCE_DIR}/tests/support/by_clang;${CMAKE_CXX_COMPILER};${INLAY_TEST_COMPILER};${CMAKE_CXX_COMPILER_LAUNCHER}")
   target_link_libraries(${target} PRIVATE inlay_quick_options) # after inlay_options
@@ -105,10 +102,6 @@ endfunction()
 
 # inlay_tested(out LIBS...): the same libraries, those of the project (inlay::algebra) and what they stand on as shared ones before all others.
 function(inlay_tested out)
-  set(${out} ${ARGN} PARENT_SCOPE)
-  if(NOT INLAY_QUICK_TESTS)
-    return()
-  endif()
   set(open ${ARGN})
   set(shared "")
   while(open)
@@ -147,17 +140,21 @@ function(inlay_tested out)
 endfunction()
 
 # inlay_test(name SOURCES a.cpp LABELS unit LIBS inlay::algebra)
-# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given.
+# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given. QUICK: see INLAY_QUICK_TESTS; not for
+# tests with hot loops of their own, nor with millions of assertions.
 function(inlay_test name)
-  cmake_parse_arguments(arg "OPTIMISED" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "QUICK" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
-  inlay_tested(libs ${arg_LIBS})
+  set(libs ${arg_LIBS})
+  if(arg_QUICK AND INLAY_QUICK_TESTS)
+    inlay_tested(libs ${arg_LIBS})
+  endif()
   target_link_libraries(test_${name} PRIVATE inlay_catch_main ${libs} inlay_options)
   target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
-  if(arg_OPTIMISED)
+  if(NOT arg_QUICK OR NOT INLAY_QUICK_TESTS)
     target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
   elseif("inlay::kernels" IN_LIST arg_LIBS OR inlay_cli IN_LIST arg_LIBS)
     inlay_quick(test_${name} HEADERS inlay_headers_of_kernels)

@@ -13,7 +13,7 @@ void check_chunk(const std::string& kernel, const Asked& s) {
     refuse(fmt::format("--dtype {}", to_string(s.type)), "bf16 or f16; gates, sums and states are f32");
   if (s.key != 64 && s.key != 128) refuse(fmt::format("--key {}", s.key), "64 or 128");
   if (s.value != 64 && s.value != 128) refuse(fmt::format("--value {}", s.value), "64 or 128");
-  if (s.columns != 16 && s.columns != 32 && s.columns != 64)
+  if (s.wide() != 16 && s.wide() != 32 && s.wide() != 64)
     refuse(fmt::format("--columns {}", s.columns), "16, 32 or 64, a wave for each 16");
 }
 
@@ -60,8 +60,8 @@ std::vector<Option<Asked>> chunk_options(const std::vector<std::string>& names) 
       {"normalise", Read::yes(&Asked::normalise), "yes", "q and k are divided by their length"},
       {"chunks", Read::number(&Asked::chunks_of_launch, 1, 8), "4",
        "chunks of a launch, one after the other"},
-      {"columns", Read::number(&Asked::columns, 1, 1024), "auto", "values of a workgroup: 16, 32 or 64",
-       "64"}};
+      {"columns", Read::number(&Asked::columns, 0, 1024), "auto",
+       "values of a workgroup: 16, 32 or 64; 0: by the device's units", "0"}};
   std::vector<Option<Asked>> out;
   for (const Option<Asked>& o : all)
     if (o.name == "arch" || std::find(names.begin(), names.end(), o.name) != names.end()) out.push_back(o);

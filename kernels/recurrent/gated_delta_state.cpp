@@ -12,7 +12,7 @@ using codegen::without_axis;
 Program gated_delta_state_program(const Asked& s) {
   check_chunk("gated_delta_state", s);
   const Target& target = Target::named(s.arch);
-  const int D = s.key, E = s.value, wide = s.columns, chunks = s.chunks_of_launch;
+  const int D = s.key, E = s.value, wide = s.wide(), chunks = s.chunks_of_launch;
   const auto tiling = [&](int n, int depth) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), wide / 16, 1, wide, n,
                          depth, 8)
@@ -158,8 +158,8 @@ std::unique_ptr<Kernel> gated_delta_state_kernel() {
   };
   page.reference = state_reference;
   page.bound = [](const Asked& s) {
-    return rounds(s.arch, s.batch * s.heads * up(s.value, s.columns), resident_by_waves(4 * s.columns) / 2) *
-           (4000 + 20.0 * s.columns);
+    return rounds(s.arch, s.batch * s.heads * up(s.value, s.wide()), resident_by_waves(4 * s.wide()) / 2) *
+           (4000 + 20.0 * s.wide());
   };
   return page_of(std::move(page));
 }

@@ -1,7 +1,6 @@
 # How every target of the project is declared: one place for the language level, the warnings and the arrows.
 include(GNUInstallDirs)
 
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # what a folder has found is found for the tests of it
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -25,17 +24,6 @@ endif()
 # working on such a file, and for what compiles files one by one (tests/mutate/sources.py --objects, clang-tidy).
 option(INLAY_TOGETHER "Compile neighbouring files of a room as one" ON)
 
-# Tests that wait for what they test and not for themselves (inlay_test(.. QUICK)) are compiled by clang without optimisation and with a
-# precompiled header, in a third of the time that g++ takes at -O1. What they test stays as it ships: they are linked with shared libraries
-# of the same objects (inlay_tested), whose functions call each other and not what a test has instantiated of the same headers. OFF: by the
-# one compiler and with the archives themselves, which sources.py --objects needs.
-find_program(INLAY_TEST_COMPILER clang++-22)
-set(quick OFF)
-if(INLAY_TOGETHER AND INLAY_TEST_COMPILER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT INLAY_SANITIZE)
-  set(quick ON)
-endif()
-option(INLAY_QUICK_TESTS "Compile tests marked QUICK by clang, without optimisation" ${quick})
-
 add_library(inlay_options INTERFACE)
 target_compile_options(inlay_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -43,12 +31,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(inlay_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # libstdc++ 12's std::stable_sort uses a function that it declares deprecated itself. -Wconversion of g++ has no signs in it.
-  target_compile_options(inlay_options INTERFACE -Wno-deprecated-declarations -Wno-sign-conversion)
+  # libstdc++ 12's std::stable_sort uses a function that it declares deprecated itself.
+  target_compile_options(inlay_options INTERFACE -Wno-deprecated-declarations)
 endif()
-# Code of executables and of libraries takes one precompiled header, and a compile cache may give back one with another time.
-add_library(inlay_quick_options INTERFACE)
-target_compile_options(inlay_quick_options INTERFACE -O0 -fPIE "SHELL:-Xclang -fno-pch-timestamp" -Wno-unknown-warning-option -Wno-deprecated-declarations -Wno-sign-conversion)
 if(INLAY_WERROR)
   target_compile_options(inlay_options INTERFACE -Werror)
 endif()
@@ -89,78 +74,17 @@ function(inlay_together target group)
   endif()
 endfunction()
 
-# inlay_quick(target): compiles a target of the tests by clang. `HEADERS name`: with that precompiled header.
-function(inlay_quick target)
-  cmake_parse_arguments(arg "" "HEADERS" "" ${ARGN})
-  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-    "${CMAKE_SOURCE_DIR}/tests/support/by_clang;${CMAKE_CXX_COMPILER};${INLAY_TEST_COMPILER};${CMAKE_CXX_COMPILER_LAUNCHER}")
-  target_link_libraries(${target} PRIVATE inlay_quick_options) # after inlay_options
-  if(arg_HEADERS)
-    target_precompile_headers(${target} REUSE_FROM ${arg_HEADERS})
-  endif()
-endfunction()
-
-# inlay_tested(out LIBS...): the same libraries, those of the project (inlay::algebra) and what they stand on as shared ones before all others.
-function(inlay_tested out)
-  set(open ${ARGN})
-  set(shared "")
-  while(open)
-    list(POP_FRONT open lib)
-    string(REGEX REPLACE "^inlay::" "inlay_" lib "${lib}")
-    if(NOT TARGET ${lib} OR NOT lib MATCHES "^inlay_" OR lib STREQUAL "inlay_options")
-      continue()
-    endif()
-    get_target_property(type ${lib} TYPE)
-    if(NOT type STREQUAL "STATIC_LIBRARY")
-      continue()
-    endif()
-    get_target_property(needs ${lib} LINK_LIBRARIES)
-    list(APPEND open ${needs})
-    get_target_property(folder ${lib} SOURCE_DIR)
-    if(folder MATCHES "^${CMAKE_SOURCE_DIR}/tests" OR ${lib}_tested IN_LIST shared)
-      continue()
-    endif()
-    list(APPEND shared ${lib}_tested)
-    if(NOT TARGET ${lib}_tested)
-      add_library(${lib}_tested SHARED $<TARGET_OBJECTS:${lib}>)
-      set_target_properties(${lib}_tested PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tested)
-      target_link_options(${lib}_tested PRIVATE -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL)
-      set(below "")
-      foreach(need ${needs})
-        if(need MATCHES "^(rapidcheck|.*inlay_options.*)$") # an archive of code for executables, which what is linked with this one brings
-          continue()
-        endif()
-        string(REGEX REPLACE "^inlay::(.*)$" "inlay_\\1_tested" need "${need}")
-        list(APPEND below ${need})
-      endforeach()
-      target_link_libraries(${lib}_tested PRIVATE ${below})
-    endif()
-  endwhile()
-  set(${out} ${shared} ${ARGN} PARENT_SCOPE)
-endfunction()
-
 # inlay_test(name SOURCES a.cpp LABELS unit LIBS inlay::algebra)
-# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given. QUICK: see INLAY_QUICK_TESTS; not for
-# tests with hot loops of their own, nor with millions of assertions.
+# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given.
 function(inlay_test name)
-  cmake_parse_arguments(arg "QUICK" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "SLOW" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
-  set(libs ${arg_LIBS})
-  if(arg_QUICK AND INLAY_QUICK_TESTS)
-    inlay_tested(libs ${arg_LIBS})
-  endif()
-  target_link_libraries(test_${name} PRIVATE inlay_catch_main ${libs} inlay_options)
+  target_link_libraries(test_${name} PRIVATE inlay_catch_main ${arg_LIBS} inlay_options)
   target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
-  if(NOT arg_QUICK OR NOT INLAY_QUICK_TESTS)
-    target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
-  elseif("inlay::kernels" IN_LIST arg_LIBS OR inlay_cli IN_LIST arg_LIBS)
-    inlay_quick(test_${name} HEADERS inlay_headers_of_kernels)
-  else()
-    inlay_quick(test_${name} HEADERS inlay_headers)
-  endif()
+  target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " EXTRA_ARGS --rng-seed 1
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")

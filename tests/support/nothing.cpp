@@ -1,1 +1,0 @@
-// A target of headers alone has a file, too.

@@ -58,6 +58,10 @@ struct Past {
   bool masked = true, either = false;
   bool through_lds = false;
   Monoid monoid = Monoid::sum;
+  int always = 0;     ///< trips that add whatever the condition says
+  bool never = false; ///< others add nothing
+  bool last = false;  ///< but the last one does
+  bool two = false;   ///< where it does not hold the tile is added, and the one behind it
 };
 std::function<Program()> past(Past how) {
   return [how] {
@@ -76,16 +80,16 @@ std::function<Program()> past(Past how) {
                  of = how.through_lds ? down : tv, row = without_axis(of, 1);
     const Fragment all = k.full(empty, row, {4, 1});
     k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
-      const auto body = [&] {
+      const auto add_tile = [&](Sym tile) {
         Fragment f;
         if (how.through_lds) {
-          k.copy(k.tile(x, {4, 64}, {w, t}), lds, tv, 1);
+          k.copy(k.tile(x, {4, 64}, {w, tile}), lds, tv, 1);
           f = k.read(lds, down, 1);
         } else {
-          f = k.load(k.tile(x, {4, 64}, {w, t}), tv, 1);
+          f = k.load(k.tile(x, {4, 64}, {w, tile}), tv, 1);
         }
         f = k.map({f}, [&](const auto& v) {
-          const Sym at = Sym(64) * t + k.position(1);
+          const Sym at = Sym(64) * tile + k.position(1);
           const Expr there = inside(at, n, v[0], empty);
           return how.masked ? inside(at, end, there, empty) : there;
         });
@@ -94,8 +98,24 @@ std::function<Program()> past(Past how) {
         };
         k.update(all, {k.fold(how.monoid, f, 1)}, joined);
       };
+      const auto body = [&] { add_tile(t); };
+      const auto both = [&] { add_tile(t), add_tile(t + Sym(1)); };
       const auto [a, b] = how.when(t, end);
-      k.if_less(a, b, body, how.either ? std::function<void()>(body) : std::function<void()>());
+      const auto asks = [&, a = a, b = b] {
+        const auto last = [&] { k.if_less(ceil_div(n, Sym(64)), t + Sym(2), body); };
+        if (how.never && how.last)
+          last();
+        else if (!how.never)
+          k.if_less(a, b, body,
+                    how.either ? std::function<void()>(body)
+                    : how.two  ? std::function<void()>(both)
+                    : how.last ? std::function<void()>(last)
+                               : std::function<void()>());
+      };
+      if (how.always == 0)
+        asks();
+      else
+        k.if_less(t, how.always, body, asks);
     });
     k.store(all, k.tile(y, {4, 1}, {w, 0}), 1);
     return k;
@@ -239,6 +259,39 @@ TEST_CASE("adversary: what a branch inside of a loop leaves out is nothing") {
       {"without a mask", "y is what", past({.masked = false}), sizes},
       {"tiles before the end", "a sum is over the whole extent",
        past({.when = [](Sym t, Sym end) { return Pair(end, Sym(64) * t + Sym(64)); }}), sizes},
+  });
+}
+
+// What the first trips do, the induction begins with; what others leave out it has to see by itself.
+TEST_CASE("adversary: what later trips leave out is nothing") {
+  const std::vector<Sizes> sizes = {{1, 1, 1}, {9, 130, 64}, {4, 300, 70}, {4, 300, 193}, {3, 500, 400}};
+  using Pair = std::pair<Sym, Sym>;
+  const auto behind = [](int more) {
+    return [more](Sym t, Sym end) { return Pair(Sym(64) * t + Sym(more), end); };
+  };
+  attack({
+      {"tiles behind an end", "", past({.always = 2}), sizes},
+      {"tiles behind an end from memory", "", past({.kind = End::memory, .always = 2}), sizes},
+      {"a maximum", "", past({.monoid = Monoid::max, .always = 2}), sizes},
+      {"all but the first two", "is over the whole extent", past({.always = 2, .never = true}), sizes},
+      {"all but the first three", "is over the whole extent", past({.always = 3, .never = true}), sizes},
+      {"and the tile in which the end lies", "is over the whole extent",
+       past({.when = behind(63), .always = 2}), sizes},
+      {"and the one before", "is over the whole extent", past({.when = behind(64), .always = 2}), sizes},
+      {"all between the first two and the last", "the loop's state repeats",
+       past({.always = 2, .never = true, .last = true}), sizes},
+      {"the tile in which the end lies, unless it is the last", "the loop's state repeats",
+       past({.when = behind(63), .always = 2, .last = true}), sizes},
+      {"the one before the end, unless it is the last", "the loop's state repeats",
+       past({.when = behind(64), .always = 2, .last = true}), sizes},
+      {"tiles behind an end, unless they are the last",
+       "is over the whole extent",
+       past({.always = 2, .last = true}),
+       sizes,
+       {},
+       "it is right, and what the last trip adds is not seen to be nothing"},
+      {"the last tile twice", "the loop's state repeats",
+       past({.when = behind(128), .always = 2, .two = true}), sizes},
   });
 }
 

@@ -94,17 +94,20 @@ void Emitter::bind(Value work_item_id) {
   if (roles || staggered)
     wave_ =
         k.readfirstlane(k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
-  for (const Uniform& u : p_.uniforms()) {
-    k.locate(u.where);
-    const Tensor& t = p_.tensor(u.tensor);
-    // Up to past the last element: the place of coordinate 1 in an extent of 1 may be 0.
-    const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
-    const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
-    const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {t.element, 1});
-    // What bounds something is never negative: a loop of a negative number of trips would not end.
-    const Value read = k.readfirstlane(t.element == Element::i64 ? k.nearest32(loaded) : loaded);
-    k.bind(u.symbol, is_bound(code_, u) ? k.smax(read, number(0)) : read);
-  }
+  for (const Uniform& u : p_.uniforms())
+    if (trips_of(p_, u).empty()) read(u);
+}
+
+void Emitter::read(const Uniform& u) {
+  k.locate(u.where);
+  const Tensor& t = p_.tensor(u.tensor);
+  // Up to past the last element: the place of coordinate 1 in an extent of 1 may be 0.
+  const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
+  const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
+  const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {t.element, 1});
+  // What bounds something is never negative: a loop of a negative number of trips would not end.
+  const Value read = k.readfirstlane(t.element == Element::i64 ? k.nearest32(loaded) : loaded);
+  k.bind(u.symbol, is_bound(code_, u) ? k.smax(read, number(0)) : read);
 }
 
 // One block of LDS a stage, so that LLVM knows that a write to one does not wait for reads of another.
@@ -237,6 +240,17 @@ void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::s
                enter(values);
                k.bind(nest.t, t);
                open_nests_.push_back(&nest);
+               for (const Uniform& u :
+                    p_.uniforms()) { // that this trip reads, the innermost of those that say which
+                 const std::vector<AtomId> of = trips_of(p_, u);
+                 const auto opened = [&](AtomId atom) {
+                   return std::any_of(open_nests_.begin(), open_nests_.end(),
+                                      [&](const Nest* n) { return *n->t.as_atom() == atom; });
+                 };
+                 if (std::find(of.begin(), of.end(), *nest.t.as_atom()) != of.end() &&
+                     std::all_of(of.begin(), of.end(), opened))
+                   read(u);
+               }
                for (std::size_t n = begin; n < end; ++n)
                  if (!nest_of(code_.regions[n]))
                    for (const auto* list :
@@ -400,6 +414,10 @@ void Emitter::one(const Inst& i, int trip, int ring) {
   }
   case InstKind::lds_read:
   case InstKind::lds_write: {
+    if (i.combine) {
+      add_in_lds(i);
+      break;
+    }
     const Lds& at = lds_at_.at(&i);
     const Tensor& t = p_.tensor(i.access.tensor);
     // trip -1: the number is known at run time only. Tensors of one stage lie in block 0 in any case.
@@ -481,6 +499,18 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     k.acquire(i.system);
     break;
   }
+}
+
+// The element that a register names, of a tile that is one line: `expand` has no other.
+void Emitter::add_in_lds(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const auto [block, place] = lds_.at({t.id, 0});
+  const Value row = use(i.uses[static_cast<std::size_t>(i.access.rows[0])]), part = use(i.uses[0]);
+  Value acts = k.compare(Compare::ult, row, number(static_cast<int>(t.shape[0].constant()->value())));
+  if (i.access.idle) acts = k.compare(Compare::eq, k.select(acts, idle(i), number(1)), number(0));
+  k.if_then(acts, [&, block = block, place = place] {
+    k.lds_add(part, blocks_[static_cast<std::size_t>(block)], k.mul(row, number(bits(t.element) / 8)), place);
+  });
 }
 
 void Emitter::print(const Inst& i) {

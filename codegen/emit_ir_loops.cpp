@@ -48,7 +48,7 @@ void Emitter::loop(const CodeRegion& r) {
   exact_ = r.exact;
   for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
     for (const Inst& i : *list)
-      if (i.access.gathered()) {
+      if (i.access.gathered() && i.kind != InstKind::lds_write) {
         if (!moves_rows(i))
           prepare(i);
         else if (!split_of(i).far) // its address is each trip's; what the trips share is made before them
@@ -404,7 +404,8 @@ void Emitter::trip(const std::vector<Inst>& list, int residue, int ring) {
     mfmas = reads = writes = loads = 0;
   };
   const bool checks = std::any_of(list.begin(), list.end(), [](const Inst& i) {
-    return i.kind == InstKind::check || i.kind == InstKind::print;
+    return i.kind == InstKind::check || i.kind == InstKind::print ||
+           (i.kind == InstKind::lds_write && i.combine);
   });
   if (has_roles(list) || checks) { // between its barriers a trip is several blocks
     by_roles(list, [&](std::span<const Inst> part) {

@@ -245,7 +245,7 @@ Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, 
   case Fn::add: {
     // A product and a sum are one instruction.
     const auto product = [&](std::size_t a) { return Expr{e.arena, n.args[a]}.node().fn == Fn::mul; };
-    if (!product(0) && !product(1)) {
+    if (!i.math.contract || (!product(0) && !product(1))) {
       out = k.fadd(arg(0), arg(1));
       break;
     }
@@ -258,8 +258,16 @@ Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, 
   }
   case Fn::sub: out = k.fsub(arg(0), arg(1)); break;
   case Fn::mul: out = k.fmul(arg(0), arg(1)); break;
-  case Fn::div: out = k.fmul(arg(0), each(arg(1), [&](Value x) { return k.rcp(x); })); break;
+  case Fn::div:
+    out = !i.math.approximate ? k.fdiv(arg(0), arg(1))
+                              : k.fmul(arg(0), each(arg(1), [&](Value x) { return k.rcp(x); }));
+    break;
   case Fn::power:
+    if (!i.math.approximate && (n.value == -1 || std::abs(n.value) == 0.5)) {
+      const Value root = n.value == -1 ? arg(0) : k.rounded_sqrt(arg(0));
+      out = n.value == 0.5 ? root : k.fdiv(k.float_constant(1, type), root);
+      break;
+    }
     if (n.value == -1) {
       out = each(arg(0), [&](Value x) { return k.rcp(x); });
     } else if (n.value == -0.5) {

@@ -106,6 +106,8 @@ private:
   Value guarded(Value offset, const AddressSplit::Predicate& q);
   Value offset_of(const Memory& m);
   void print(const Inst& i);
+  void read(const Uniform& u);
+  void add_in_lds(const Inst& i);
   Value idle(const Inst& i) { return k.lower(at_work_item(p_, *i.access.idle)); }
 
   Value descriptor(const Tensor& t, const AddressSplit& a);

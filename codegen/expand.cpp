@@ -5,6 +5,7 @@
 #include <inlay/codegen/nest.h>
 
 #include "thread_value.h"
+#include "words.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace inlay::codegen {
@@ -147,8 +149,17 @@ private:
 
   /// A tile with stages is of one trip: what a trip reads of it the trip has written before.
   void written_before_read(const LoopOp& l) {
-    if (l.pipeline.ring < 2) return;
     const std::vector<Inst>& body = graph_.regions.back().body;
+    for (const Inst& i : body)
+      if (i.kind == InstKind::lds_write && i.combine &&
+          (l.pipeline.ring > 1 ||
+           std::any_of(body.begin(), body.end(), [](const Inst& x) { return x.kind == InstKind::mma; })))
+        throw CodegenError("loop: it adds to " + graph_.program->tensor(i.access.tensor).name +
+                               " in LDS, which all trips share",
+                           "ring " + std::to_string(l.pipeline.ring) + ", line " +
+                               std::to_string(i.where.line()),
+                           "a Pipeline of one stage, and matrix products in a loop of their own");
+    if (l.pipeline.ring < 2) return;
     std::map<int, const Inst*> first;
     for (const Inst& i : body)
       if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write)
@@ -720,6 +731,7 @@ private:
       Inst& inst = add(InstKind::map);
       inst.map = m.map;
       inst.nan = m.nan;
+      inst.math = m.math;
       inst.def = {r, 0, 0, size};
       inst.access.threads = to.tv.mode(0);
       for (const std::vector<Reg>& operand : operands)
@@ -885,7 +897,79 @@ private:
 
 } // namespace
 
-Graph expand(const Program& program) { return Expander(program).run(); }
+namespace {
+/// What a trip reads decides branches of that trip, and nothing else.
+void check_read_in_trips(const Program& p) {
+  for (const Uniform& u : p.uniforms()) {
+    const std::vector<AtomId> trips = trips_of(p, u);
+    if (trips.empty()) continue;
+    const AtomId atom = *u.symbol.as_atom();
+    const Words words(p);
+    const auto refuse = [&](const std::string& why, const std::string& hint) {
+      throw CodegenError("uniform: " + why,
+                         p.tensor(u.tensor).name + "[" + words(to_string(u.at)) + "], line " +
+                             std::to_string(u.where.line()),
+                         hint);
+    };
+    const auto has = [&](Sym s) {
+      const auto all = symbols(s);
+      return std::find(all.begin(), all.end(), atom) != all.end();
+    };
+    const auto elsewhere = [&](bool is) {
+      if (is)
+        refuse("it moves with a loop, and is more than the condition of a branch in its trip",
+               "k.if_less(0, k.uniform(..), ..) in the trip; as a row, k.load(k.tile(" +
+                   p.tensor(u.tensor).name + ", {1}, {" + words(to_string(u.at)) +
+                   "}), tv without its axes, 1), and a view through what that gives");
+    };
+    const auto all_of = [&](const std::vector<Sym>& list) {
+      return std::any_of(list.begin(), list.end(), has);
+    };
+    for (const Uniform& other : p.uniforms()) elsewhere(has(other.at));
+    const auto in_expression = [&](const Expr& e) {
+      if (!e) return false;
+      const auto all = e.arena->symbols(e);
+      return std::find(all.begin(), all.end(), atom) != all.end();
+    };
+    for (const auto& s : p.specifications()) elsewhere(in_expression(s.value));
+    const auto walk = [&](const auto& self, const std::vector<Op>& ops, std::set<AtomId> open) -> void {
+      for (const Op& op : ops) {
+        if (const auto* c = std::get_if<CopyOp>(&op.what))
+          elsewhere((c->from && all_of(c->from->origin)) || (c->to && all_of(c->to->origin)));
+        if (const auto* m = std::get_if<MapOp>(&op.what)) elsewhere(in_expression(m->map));
+        if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+          elsewhere(has(l->extent));
+          if (std::find(trips.begin(), trips.end(), *l->t.as_atom()) != trips.end() && !is_nest(*l))
+            elsewhere(true);
+          std::set<AtomId> inside = open;
+          inside.insert(*l->t.as_atom());
+          self(self, l->body, std::move(inside));
+        }
+        if (const auto* r = std::get_if<RolesOp>(&op.what))
+          for (const RolesOp::Role& role : r->roles) self(self, role.body, open);
+        const auto* branch = std::get_if<IfOp>(&op.what);
+        if (!branch) continue;
+        const auto [a, b] = branch->condition;
+        if (has(a) || has(b)) {
+          const auto number = a == u.symbol ? b.constant() : a.constant();
+          if (!number || *number < Int(b == u.symbol ? 0 : 1) || !(a == u.symbol || b == u.symbol))
+            refuse("a trip's branch is by " + words(to_string(a)) + " < " + words(to_string(b)),
+                   "a number of 0 or more that is less, or one of 1 or more that is more");
+          if (!std::all_of(trips.begin(), trips.end(), [&](AtomId t) { return open.contains(t); }))
+            refuse("it is read in a loop, and a branch outside of it is by it", "the branch in that loop");
+        }
+        self(self, branch->then, open), self(self, branch->otherwise, open);
+      }
+    };
+    walk(walk, p.body(), {});
+  }
+}
+} // namespace
+
+Graph expand(const Program& program) {
+  check_read_in_trips(program);
+  return Expander(program).run();
+}
 
 bool renames(const Inst& inst, const std::vector<Register>& registers) {
   const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };

@@ -153,6 +153,14 @@ void KernelBuilder::lds_store(Value value, LdsBlock block, Value byte_offset, in
   s.ir.CreateAlignedStore(s.get(value), s.lds_pointer(block, byte_offset, immediate), alignment);
 }
 
+void KernelBuilder::lds_add(Value value, LdsBlock block, Value byte_offset, int immediate) {
+  Impl& s = live();
+  Impl::want(value, Type::i32());
+  s.ir.CreateAtomicRMW(llvm::AtomicRMWInst::Add, s.lds_pointer(block, byte_offset, immediate), s.get(value),
+                       llvm::Align(4), llvm::AtomicOrdering::Monotonic,
+                       s.context->getOrInsertSyncScopeID("workgroup"));
+}
+
 Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
   Impl& s = live();
   const intrinsic::ID id = intrinsic::lookupIntrinsicID(name);

@@ -174,6 +174,13 @@ Value KernelBuilder::sqrt(Value a) {
   Impl::want(a, Type::f32());
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_sqrt, live().get(a)), a.type);
 }
+Value KernelBuilder::fdiv(Value a, Value b) {
+  live().same(a, b);
+  return live().make(live().ir.CreateFDiv(live().get(a), live().get(b)), a.type);
+}
+Value KernelBuilder::rounded_sqrt(Value a) {
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::sqrt, live().get(a)), a.type);
+}
 Value KernelBuilder::log2(Value a) {
   Impl::want(a, Type::f32());
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_log, live().get(a)), a.type);

@@ -44,6 +44,16 @@ std::vector<Nest> nests_of(const Program& program) {
   return out;
 }
 
+std::vector<AtomId> trips_of(const Program& program, const Uniform& uniform) {
+  std::vector<AtomId> out;
+  const std::vector<AtomId> all = symbols(uniform.at);
+  each_op(program.body(), [&](const Op& op) {
+    const auto* l = std::get_if<LoopOp>(&op.what);
+    if (l && std::find(all.begin(), all.end(), *l->t.as_atom()) != all.end()) out.push_back(*l->t.as_atom());
+  });
+  return out;
+}
+
 bool counts_trips_of_nest(const Program& program, AtomId symbol) {
   const auto in = [&](const auto& self, const std::vector<Op>& ops) -> bool {
     return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {

@@ -200,7 +200,7 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
             " is in the memory of a peer, and a number of the workgroup is read before devices meet",
         "line   " + std::to_string(where.line()), "a table of this device's own");
   for (const AtomId atom : inlay::symbols(at))
-    if (std::find(trips_.begin(), trips_.end(), atom) != trips_.end())
+    if (loops_open_ == 0 && std::find(trips_.begin(), trips_.end(), atom) != trips_.end())
       throw CodegenError("uniform: " + Words(*this)(to_string(at)) +
                              " moves with a loop, and a number of the workgroup is read once",
                          "table  " + table.name + ", line " + std::to_string(where.line()),

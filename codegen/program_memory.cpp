@@ -313,13 +313,44 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
   append(c, where);
 }
 
+void Program::add_in_lds(const Fragment& from, const View& to, const Where& where) {
+  const Tensor& t = tensor(to.tensor);
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("add: " + t.name + " is in LDS, " + why, "line   " + std::to_string(where.line()),
+                       hint);
+  };
+  if (to.rows.empty() || to.rows[0] < 0)
+    refuse("and what is added to each of its elements by itself is no atomic",
+           "k.fold across lanes and waves, or a fragment that k.update adds to; atomics are for elements "
+           "that a table names, "
+           "k.tile(" +
+               t.name + ", ..).through(0, ids)");
+  if (t.element != Element::i32 || from.element != Element::i32)
+    refuse("and holds " + to_string(t.element) + ", where " + to_string(from.element) +
+               " is added: sums of floats would depend on the order in which waves come",
+           "i32 both: k.map({x}, truncated(x), i32)");
+  bool line = t.shape.size() == 1;
+  for (std::int64_t i = 0, n = line ? t.shape[0].constant()->value() : 0; i < n && line; ++i) {
+    const std::int64_t at[] = {i};
+    line = t.at(at) == i;
+  }
+  if (!line)
+    refuse("and its elements are added to where they lie one after the other", "one axis, without a swizzle");
+  if (!role_.all() || branches_open_ > 0)
+    refuse("and all waves of the workgroup add to it", "the add outside of roles and branches");
+  check_vector(from.tv, 1, "add");
+  CopyOp c;
+  c.from_fragment = from.id;
+  c.to = to;
+  c.tv = from.tv;
+  c.combine = Monoid::sum;
+  append(c, where);
+}
+
 void Program::add(const Fragment& from, const View& to, Where where) {
   check_own(fragments_, from, "add", where);
   const Element element = tensor(to.tensor).element;
-  if (tensor(to.tensor).space == Space::lds)
-    throw CodegenError("add: " + tensor_name(to.tensor) + " is in LDS, and atomics are those of memory",
-                       "line   " + std::to_string(where.line()),
-                       "k.fold across lanes and waves, or a fragment that k.update adds to");
+  if (tensor(to.tensor).space == Space::lds) return add_in_lds(from, to, where);
   if (!(to.cache == CachePolicy{}))
     throw CodegenError("add: atomics have no cache policy", "line   " + std::to_string(where.line()),
                        "the tile without cached(..)");

@@ -97,6 +97,9 @@ std::string Program::text() const {
         out += "map     r" + std::to_string(f->to) + " = " + to_string(f->map, name) + " of";
         for (const int i : f->from) out += " r" + std::to_string(i);
         if (f->nan == Nan::any) out += ", a NaN becomes anything";
+        if (!f->math.contract) out += ", products and sums rounded each";
+        if (!f->math.approximate) out += ", quotients and roots rounded correctly";
+        if (f->math.reassociate) out += ", by halves";
       } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);

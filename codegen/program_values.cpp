@@ -204,6 +204,37 @@ const Fragment& widest(const std::vector<Fragment>& from) {
 }
 } // namespace
 
+namespace {
+// Sums and products of four operands and more, at most 64, as (a + b) + (c + d).
+Expr by_halves(Expr map) {
+  constexpr std::size_t least = 4, most = 64;
+  return map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::add && n.fn != Fn::mul) return std::nullopt;
+    std::vector<Expr> all;
+    const std::function<void(const ExprNode&)> collect = [&](const ExprNode& of) {
+      for (const int a : of.args) {
+        const Expr x{map.arena, a};
+        if (all.size() > most) return;
+        if (const ExprNode inner = x.node(); inner.fn == n.fn)
+          collect(inner);
+        else
+          all.push_back(x);
+      }
+    };
+    collect(n);
+    if (all.size() < least || all.size() > most) return std::nullopt;
+    while (all.size() > 1) {
+      std::vector<Expr> halves;
+      for (std::size_t i = 0; i + 1 < all.size(); i += 2)
+        halves.push_back(n.fn == Fn::add ? all[i] + all[i + 1] : all[i] * all[i + 1]);
+      if (all.size() % 2 != 0) halves.push_back(all.back());
+      all = std::move(halves);
+    }
+    return all[0];
+  });
+}
+} // namespace
+
 Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const Where& where) const {
   const std::string line = "line   " + std::to_string(where.line());
   if (map.arena != expressions_.get())
@@ -234,12 +265,24 @@ Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const 
 Fragment Program::map(const std::vector<Fragment>& from,
                       const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
                       Where where) {
-  return map(widest(from).tv, from, body, element, where);
+  return map(widest(from).tv, from, body, FastMath{}, element, where);
+}
+
+Fragment Program::map(const std::vector<Fragment>& from,
+                      const std::function<Expr(const std::vector<Expr>&)>& body, FastMath math,
+                      Element element, Where where) {
+  return map(widest(from).tv, from, body, math, element, where);
 }
 
 Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
                       const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
                       Where where) {
+  return map(tv, from, body, FastMath{}, element, where);
+}
+
+Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
+                      const std::function<Expr(const std::vector<Expr>&)>& body, FastMath math,
+                      Element element, Where where) {
   std::vector<Expr> parameters;
   MapOp m;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -248,6 +291,8 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
     m.from.push_back(from[i].id);
   }
   m.map = checked(body(parameters), m.from, element, where);
+  m.math = math;
+  if (math.reassociate) m.map = by_halves(m.map);
   check_map(m, *target_, fragments_, element, where);
   takes_codes(m.map, m.from, fragments_, exact_);
   const Fragment f = fragment(element, of_role(tv, where), widest(from).extents);
@@ -258,6 +303,11 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
 
 void Program::update(const Fragment& to, const std::vector<Fragment>& from,
                      const std::function<Expr(const std::vector<Expr>&)>& body, Where where) {
+  update(to, from, body, FastMath{}, where);
+}
+
+void Program::update(const Fragment& to, const std::vector<Fragment>& from,
+                     const std::function<Expr(const std::vector<Expr>&)>& body, FastMath math, Where where) {
   MapOp m;
   check_own(fragments_, to, "update", where);
   m.to = to.id;
@@ -267,6 +317,8 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   for (std::size_t i = 0; i < m.from.size(); ++i)
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
   m.map = checked(body(parameters), m.from, to.element, where);
+  m.math = math;
+  if (math.reassociate) m.map = by_halves(m.map);
   check_map(m, *target_, fragments_, to.element, where);
   takes_codes(m.map, m.from, fragments_, exact_);
   changes(to.id, exact_, where);

@@ -205,12 +205,14 @@ py::list roles(const Owner& k, const std::vector<std::tuple<std::string, int, py
 }
 
 PyFragment map(const Owner& k, const std::vector<PyFragment>& from, const py::function& body,
-               const std::string& type, const std::optional<Layout>& tv) {
+               const std::string& type, const std::optional<Layout>& tv, bool contract, bool approximate,
+               bool reassociate) {
   const auto f = mapping<Expr>(k, body);
   const auto where = here();
   const std::vector<Fragment> operands = of(k, from);
-  return {k, tv ? to(k).map(*tv, operands, f, element(k, type), where)
-                : to(k).map(operands, f, element(k, type), where)};
+  const codegen::FastMath math{contract, approximate, reassociate};
+  return {k, tv ? to(k).map(*tv, operands, f, math, element(k, type), where)
+                : to(k).map(operands, f, math, element(k, type), where)};
 }
 
 void print(const Owner& k, const std::string& text,
@@ -787,14 +789,21 @@ void add_program(py::module_& m) {
            }),
            "acc"_a, "a"_a, "a_scales"_a, "b"_a, "b_scales"_a, "mma"_a, "The same with scales of 32 k each.")
       .def("map", located(&map), "from_"_a, "body"_a, "element"_a = "f32", py::kw_only(), "tv"_a = py::none(),
-           "body(x, y, ...) of the elements of each place; tv: where the result is wanted.")
+           "contract"_a = true, "approximate"_a = true, "reassociate"_a = false,
+           "body(x, y, ...) of the elements of each place; tv: where the result is wanted. contract: a "
+           "product and a sum are one "
+           "instruction, rounded once; approximate: quotients and roots within 1 ulp of the reciprocal and "
+           "the root; reassociate: sums "
+           "of four and more by halves.")
       .def("update",
            located(+[](const Owner& k, const PyFragment& to_, const std::vector<PyFragment>& from,
-                       const py::function& body) {
+                       const py::function& body, bool contract, bool approximate, bool reassociate) {
              const auto where = here();
-             to(k).update(of(k, to_), of(k, from), mapping<Expr>(k, body), where);
+             to(k).update(of(k, to_), of(k, from), mapping<Expr>(k, body),
+                          {contract, approximate, reassociate}, where);
            }),
-           "to"_a, "from_"_a, "body"_a, "to = body(to, from...): what a loop carries from trip to trip.")
+           "to"_a, "from_"_a, "body"_a, py::kw_only(), "contract"_a = true, "approximate"_a = true,
+           "reassociate"_a = false, "to = body(to, from...): what a loop carries from trip to trip.")
       .def("relayout",
            located(+[](const Owner& k, const PyFragment& from, const Layout& tv, Name type, Name nan) {
              if (nan != "kept" && nan != "any")

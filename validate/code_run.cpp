@@ -605,6 +605,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::lds_read:
     case InstKind::lds_write: {
+      if (i.combine) throw NotFollowed{"atomics that add to " + p_.tensor(i.access.tensor).name + " in LDS"};
       Prepared& p = prepared(i);
       const Tensor& t = p_.tensor(i.access.tensor);
       const int ring = stages.at(i.access.tensor);

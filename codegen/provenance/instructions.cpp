@@ -434,6 +434,7 @@ Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into
 }
 
 void Interpreter::write(State& s, const Inst& i) {
+  if (i.combine) return add(s, i);
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   if (const Element held = code_.registers[static_cast<std::size_t>(i.uses[0].id)].element; held != t.element)
@@ -464,19 +465,158 @@ void Interpreter::write(State& s, const Inst& i) {
                    std::to_string(thread));
       if (c.term >= 0 && (c.batch != last_batch || 2 * half_of(c.wave) + half_of(wave) != last_from)) {
         last_batch = c.batch, last_from = 2 * half_of(c.wave) + half_of(wave);
-        published = s.batches[static_cast<std::size_t>(c.batch)].passed.there(s.barriers, half_of(c.wave),
-                                                                              half_of(wave));
+        const Passed& passed = s.batches[static_cast<std::size_t>(c.batch)].passed;
+        published = c.wave < 0 ? passed.published(s.barriers)
+                               : passed.there(s.barriers, half_of(c.wave), half_of(wave));
       }
-      if (c.term >= 0 && c.wave != wave && !published)
+      if (c.term >= 0 && !of_wave(c, wave) && !published)
         refute("writes to " + t.name + " of different waves are ordered", "",
-               "element " + std::to_string(place) + ": wave " + std::to_string(wave) +
-                   " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
+               "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " overwrites what " +
+                   (c.wave < 0 ? "others" : "wave " + std::to_string(c.wave)) +
+                   " wrote since the last barrier");
       if (is_read) read_before(s, readings, place, wave, false, t.name);
       c = {id, slot, batch, wave};
     }
   }
   (i.direct ? s.vm : s.lgkm).push_back({Queued::What::write, {}, batch, {}});
   prove("nothing of " + t.name + " is overwritten before every wave has read it", "", "provenance");
+}
+
+void Interpreter::add(State& s, const Inst& i) {
+  const Prepared& r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const std::string sum =
+      "what is added to elements of " + t.name + " that a table names is a sum over its entries";
+  const auto type = [&](const Reg& reg) { return code_.registers[static_cast<std::size_t>(reg.id)].element; };
+  if (type(i.uses[0]) != t.element || t.element != Element::i32)
+    refute("what is written to " + t.name + " is of its type", to_string(t.element),
+           "the register holds " + to_string(type(i.uses[0])));
+  if (t.shape.size() != 1 || !i.access.gathered(0) || !i.waves.all() || s.apart() != 0 || ring_ != 1 ||
+      *i.combine != Monoid::sum)
+    refute(sum, t.name, "it is of one axis and one stage, and all waves add to it");
+  const std::vector<int>& places = places_of(t);
+  const auto elements = static_cast<std::size_t>(t.stage_elements());
+  for (std::size_t e = 0; e < places.size(); ++e)
+    if (places[e] != static_cast<int>(e) || places.size() != elements)
+      refute(sum, t.name, "element " + std::to_string(e) + " lies at " + std::to_string(places[e]));
+  // The values and the entries that name where each goes, over the same columns.
+  Term term = complete_term(part(value(s, i.uses[0]), i.uses[0]));
+  asks_nothing(term);
+  const std::size_t own = term.facts.size(); // those of the values
+  const Sym entry = row_index(s, i, 0, term);
+  const int table = row_table_;
+  if (row_entry_.size() != 1 || p_.tensor(table).output)
+    refute(sum, p_.tensor(table).name, "it is an input with one axis");
+  std::optional<std::size_t> column;
+  for (std::size_t c = 0; c < term.columns.size(); ++c)
+    if (mentions(entry, *dollar(c).as_atom())) {
+      if (column) refute(sum, describe(term), "an entry has two columns");
+      column = c;
+    }
+  const Sym origin = column ? entry - dollar(*column) : entry;
+  if (!column || mentions(origin, *dollar(*column).as_atom()))
+    refute(sum, describe(term), "entry " + to_string(entry) + " is no index along the tile");
+  std::vector<std::pair<AtomId, Sym>> replace;
+  for (std::size_t c = 0; c < term.columns.size(); ++c) {
+    if (term.columns[c] != term.columns[*column])
+      refute(sum, describe(term), "what is added has another index than what names its element");
+    replace.emplace_back(*dollar(c).as_atom(), bound_ - origin);
+  }
+  // Which entries, each once.
+  const Column& of = columns_[term.columns[*column]];
+  const std::size_t count = of.size() / static_cast<std::size_t>(p_.threads());
+  std::vector<int> all;
+  for (std::size_t slot = 0; slot < of.size(); ++slot)
+    if (r.acts[slot / count]) all.push_back(of[slot]);
+  bool twice = false;
+  const int high = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  const int set = sets_.of(std::move(all), twice);
+  if (twice)
+    refute("every element is summed once", describe(term),
+           "an entry of " + p_.tensor(table).name + " is added twice");
+  // Past the table's end nothing is added.
+  const Sym limit = world(p_.tensor(table).shape[0]), index = origin + dollar(*column);
+  bool ends = less_equal(origin + Sym(high + 1), limit);
+  Term out;
+  for (std::size_t f = 0; f < own; ++f) {
+    const Fact& fact = term.facts[f];
+    if (!(fact.index == index))
+      refute(sum, describe(term), "it depends on " + to_string(fact.index) + " < " + to_string(fact.bound));
+    if (!fact.condition && !less_equal(origin + Sym(high + 1), fact.bound) &&
+        (fact.fill != 0 || !(fact.bound == limit)))
+      refute("what lies outside of a sum is its empty element", describe(term),
+             "it is not known what is added from " + to_string(fact.bound) + " on");
+    if (fact.fill != 0) continue;
+    if (fact.condition) out.ends.push_back(fact.bound);
+    ends = ends || less_equal(fact.bound, limit);
+  }
+  if (!ends)
+    refute("what lies outside of a sum is its empty element", describe(term),
+           "entries from " + to_string(limit) +
+               " on are read as 0 and are added to element 0\n  hint   a value that is 0 there: "
+               "k.map({ids}, truncated(inside(position, " +
+               to_string(p_.tensor(table).shape[0]) + ", 1, 0)), i32)");
+  replace_in(term, replace);
+  // Of entries of the table, and whole numbers are what they are truncated to.
+  const Expr part = x_.rewrite(term.expr, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::inside && n.index[0] == bound_ && less_equal(limit, n.index[1]))
+      return Expr{&x_, n.args[0]};
+    if (n.fn != Fn::to_number) return std::nullopt;
+    const ExprNode whole = x_.node(n.args[0]);
+    const Expr inner{&x_, whole.fn == Fn::truncated ? whole.args[0] : -1};
+    if (inner.id < 0 || !is_whole(inner) || most_of(inner, {}) > INT32_MAX) return std::nullopt;
+    return inner;
+  });
+  out.expr =
+      x_.normal(choose(codegen::equal(integer(x_.load(table, {bound_})), integer(x_.number(dollar(0)))), part,
+                       x_.constant(0)));
+  Column coordinate(elements);
+  for (std::size_t e = 0; e < elements; ++e) coordinate[e] = static_cast<int>(e);
+  out.columns = {columns_.intern(std::move(coordinate))};
+  out.partial = true, out.monoid = Monoid::sum, out.limit = limit;
+  for (const auto& [low, end] : sets_[set]) add_interval(out, origin + Sym(low), origin + Sym(end));
+  // What was there: zeros, or what other adds left; written by whoever, and there for all.
+  auto& cells = s.lds[stage_of(i)].write();
+  const bool alone = p_.threads() <= p_.target().wave_size;
+  int before = -1;
+  for (std::size_t e = 0; e < elements; ++e) {
+    const Cell* c = cells.empty() ? nullptr : &cells[e];
+    if (!c || c->term < 0)
+      refute("what is added to is there", t.name,
+             "element " + std::to_string(e) + ", which nothing has written");
+    const Term& had = s.terms[static_cast<std::size_t>(c->term)];
+    const Passed& passed = s.batches[static_cast<std::size_t>(c->batch)].passed;
+    if (c->wave >= 0 && !alone && !passed.published(s.barriers))
+      refute("what is added to is there", t.name,
+             "element " + std::to_string(e) + ": wave " + std::to_string(c->wave) +
+                 " wrote it, with no wait and barrier between");
+    const bool zero = !had.partial && had.facts.empty() && x_.normal(had.expr) == x_.constant(0);
+    const int now = zero ? -2 : c->term;
+    if (before == -1) before = now;
+    if (now != before || (!zero && (c->wave >= 0 || c->slot != static_cast<int>(e))))
+      refute(sum, describe(had),
+             "element " + std::to_string(e) + " held neither 0 nor what was added to all others, too");
+  }
+  for (const Reading& reading : s.readings[stage_of(i)])
+    if (alone ? !reading.passed.done : !reading.passed.published(s.barriers))
+      refute("nothing of " + t.name + " is overwritten while it is read", "",
+             "it is added to what a wave may still be reading");
+  if (before >= 0) {
+    Term had = s.terms[static_cast<std::size_t>(before)];
+    if (!had.partial || had.monoid != Monoid::sum || !(had.limit == limit) || had.columns != out.columns ||
+        had.has_part || !one_body(had, out, out.columns))
+      refute("an accumulator sums one element", describe(had), describe(out));
+    out = join(had, out);
+  }
+  whole_numbers(out, [&] { return "adding to " + t.name; });
+  const int id = static_cast<int>(s.terms.size());
+  s.terms.push_back(std::move(out));
+  const int batch = static_cast<int>(s.batches.size());
+  s.batches.push_back({});
+  for (std::size_t e = 0; e < elements; ++e) cells[e] = {id, static_cast<int>(e), batch, -1};
+  s.lgkm.push_back({Queued::What::write, {}, batch, {}});
+  prove(
+      sum, [&] { return p_.tensor(table).name; }, "provenance");
 }
 
 void Interpreter::read(State& s, const Inst& i) {
@@ -511,10 +651,12 @@ void Interpreter::read(State& s, const Inst& i) {
       }
       // The waves beside a role read nothing: what they would see stands in the table for nobody.
       if (r.acts[static_cast<std::size_t>(thread)] && !ok_any_wave &&
-          !(c->wave == wave ? passed->done : passed->there(s.barriers, half_of(c->wave), half_of(wave))))
+          !(of_wave(*c, wave) ? passed->done
+                              : c->wave >= 0 && passed->there(s.barriers, half_of(c->wave), half_of(wave))))
         refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
-               "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
-                   std::to_string(c->wave) + " wrote, with no wait and barrier between");
+               "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what " +
+                   (c->wave < 0 ? "all waves" : "wave " + std::to_string(c->wave)) +
+                   " wrote, with no wait and barrier between");
       if (c->term != last_term) {
         if (last_term >= 0 &&
             !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c->term)]))

@@ -13,6 +13,7 @@
 
 #include <inlay/algebra/print.h>
 
+#include <climits>
 #include <functional>
 #include <optional>
 #include <set>
@@ -157,6 +158,23 @@ private:
   /// What is known of a workgroup's number from here on, in all that the places hold.
   void write_down(State& s, const std::pair<AtomId, Sym>& what);
   void write_into(Term& t, std::span<const std::pair<AtomId, Sym>> known);
+  /// A branch by a number that its trip reads: what it says of the elements of a fold, of which [low, high) are the trip's.
+  struct Choice {
+    Expr here; ///< 1 where it holds, in this trip
+    Expr of;   ///< 1 where it holds for element `bound`
+    Sym low{}, high{};
+    bool holds = true;    ///< on the path that is run
+    bool negated = false; ///< its guard says the opposite
+  };
+  std::optional<Choice> choice_by(const Condition& c);
+  // Both paths of such a branch, and what they leave as one state.
+  void by_data(State s, const Guard& g, std::size_t index);
+  // yes where the condition holds, else no.
+  Term either(const Choice& c, Term yes, Term no);
+  // The body of a fold where the condition is as `holds` says, and the empty element where not.
+  Expr chosen(const Choice& c, bool holds, Expr body, double empty);
+  // One is the other where the branch's condition is as on this path.
+  bool one_body_under(Term& a, Term& b, const std::vector<int>& columns);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
@@ -287,6 +305,12 @@ private:
   void read_before(const State& s, const std::vector<Reading>& readings, int place, int wave, bool in_order,
                    const std::string& what) const;
   void write(State& s, const Inst& i);
+  // Atomics add to elements of a tile in LDS that a table names: each is then a part of a sum over the table's entries.
+  void add(State& s, const Inst& i);
+  // Of what all waves wrote together nobody knows which wave; alone in its workgroup it is the one.
+  [[nodiscard]] bool of_wave(const Cell& c, int wave) const {
+    return c.wave == wave || (c.wave < 0 && p_.threads() <= p_.target().wave_size);
+  }
   void read(State& s, const Inst& i);
   // Elements first .. first + count of every thread.
   Term part(const Term& t, const Reg& r);
@@ -454,6 +478,8 @@ private:
   static double constant_or_anything(const Term& t);
   // A sum in registers of i32 is the number itself: no element, nor all of a sum under way, passes 2^31 - 1. `made_by`: by what, for a message.
   void whole_numbers(const Term& t, const std::function<std::string()>& made_by);
+  // Whether it is a whole number for all inputs.
+  bool is_whole(Expr e) const;
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);
@@ -612,6 +638,7 @@ private:
   };
   std::map<const Around*, Open> open_; ///< nests that are run
   int inductions_ = 0;                 ///< steps of loops that are under way
+  std::optional<Choice> choice_;       ///< of the branch that is run
   const Inst* at_ = nullptr;
   std::optional<std::source_location> line_{}; ///< of what is no instruction, where there is no `at_`
   Sym trip_value_{};

@@ -9,7 +9,8 @@ void Interpreter::regions(State s, std::size_t from) {
   for (std::size_t i = from; i < code_.regions.size(); ++i) {
     if (enters_or_ends(s, i)) return;
     const CodeRegion& r = code_.regions[i];
-    if (const Guard* g = undecided(r)) return both_paths(std::move(s), *g, i);
+    if (const Guard* g = undecided(r))
+      return choice_by(g->condition) ? by_data(std::move(s), *g, i) : both_paths(std::move(s), *g, i);
     if (!runs(r)) continue;
     if (!r.is_loop) {
       ring_ = 1;

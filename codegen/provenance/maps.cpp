@@ -22,6 +22,7 @@ double Interpreter::outside(Expr e, std::span<const double> operand, const Fact&
       }
       std::vector<double> x;
       for (const int a : n.args) x.push_back(self(self, a));
+      if (n.fn == Fn::choose && x[1] == x[2]) return x[1]; // either of the two
       const bool sum = n.fn == Fn::add || n.fn == Fn::sub;
       if (sum && std::isinf(x[0]) && std::isnan(x[1])) return x[0];
       if (sum && std::isinf(x[1]) && std::isnan(x[0])) return n.fn == Fn::add ? x[1] : -x[1];
@@ -163,6 +164,28 @@ void Interpreter::whole_numbers(const Term& t, const std::function<std::string()
       claim, [&] { return std::to_string(static_cast<std::int64_t>(most)) + " at most"; }, "provenance");
 }
 
+bool Interpreter::is_whole(Expr e) const {
+  const ExprNode n = e.node();
+  switch (n.fn) {
+  case Fn::constant: return n.value == std::floor(n.value); // infinity is none: it is more than any i32
+  case Fn::number:
+  case Fn::to_number: return true;
+  case Fn::load: {
+    const Element of = p_.tensor(n.tensor).element;
+    return of == Element::i8 || of == Element::i32;
+  }
+  case Fn::inside:
+    if (n.value != std::floor(n.value)) return false;
+    [[fallthrough]];
+  case Fn::add:
+  case Fn::sub:
+  case Fn::mul:
+    return std::all_of(n.args.begin(), n.args.end(), [&](int a) { return is_whole({e.arena, a}); });
+  case Fn::choose: return !is_integer(e) && is_whole({e.arena, n.args[1]}) && is_whole({e.arena, n.args[2]});
+  default: return false;
+  }
+}
+
 double Interpreter::most_of(Expr e, std::set<int> within) {
   const ExprNode n = e.node();
   const auto arg = [&](std::size_t k) { return most_of({e.arena, n.args[k]}, within); };
@@ -199,10 +222,13 @@ double Interpreter::most_of(Expr e, std::set<int> within) {
     return out;
   }
   case Fn::inside: return std::max(arg(0), std::abs(n.value));
+  case Fn::choose: return is_integer(e) ? INFINITY : std::max(arg(1), arg(2));
   case Fn::to_number: { // of an integer: a word of a small number is that number
     const ExprNode& word = x_.node(n.args[0]);
     const double any = -static_cast<double>(INT32_MIN);
-    return word.fn == Fn::word ? std::min(any, most_of({e.arena, word.args[0]}, within)) : any;
+    return word.fn == Fn::word || word.fn == Fn::truncated
+               ? std::min(any, most_of({e.arena, word.args[0]}, within))
+               : any;
   }
   case Fn::fold: {
     if (n.monoid != Monoid::sum) return INFINITY;
@@ -437,7 +463,8 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
       out = t;
       continue;
     }
-    if (!(out->limit == t.limit) || (!one_body(*out, t, columns) && !one_body_inside(*out, t, columns)))
+    if (!(out->limit == t.limit) || (!one_body(*out, t, columns) && !one_body_inside(*out, t, columns) &&
+                                     !one_body_under(*out, t, columns)))
       refute("parts of a fold are of one fold", describe(*out), describe(t));
     const std::vector<Fact> facts = out->facts;
     out = join(*out, t);
@@ -549,7 +576,8 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   Term out = parts[0];
   for (std::size_t k = 1; k < parts.size(); ++k) {
     const bool one = out.limit == parts[k].limit && out.monoid == parts[k].monoid &&
-                     (one_body(out, parts[k], columns) || one_body_inside(out, parts[k], columns));
+                     (one_body(out, parts[k], columns) || one_body_inside(out, parts[k], columns) ||
+                      one_body_under(out, parts[k], columns));
     // Sums that are over are numbers, and what is made of them need be no sum.
     if (!one &&
         std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return !t.partial || covers(t); }))

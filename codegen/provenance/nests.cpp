@@ -212,6 +212,212 @@ void Interpreter::in_all_trips(const State& first, const State& next, const Arou
   --inductions_;
 }
 
+std::optional<Interpreter::Choice> Interpreter::choice_by(const Condition& c) {
+  for (const Uniform& u : p_.uniforms()) {
+    if (!mentions(c.a, *u.symbol.as_atom()) && !mentions(c.b, *u.symbol.as_atom())) continue;
+    if (trips_of(p_, u).empty()) continue;
+    const auto number = (c.a == u.symbol ? c.b : c.a).constant();
+    const std::string claim = "a branch by what a trip reads is by a number of that trip";
+    if (running_.empty() || !number || !(c.a == u.symbol || c.b == u.symbol))
+      refute(claim, p_.tensor(u.tensor).name, "it is by " + to_string(c.a) + " < " + to_string(c.b));
+    const Running& trip = running_.back();
+    const Nest& nest = trip.around->nest;
+    Choice out;
+    out.negated = c.a == u.symbol; // u < c is not c - 1 < u
+    const Expr less = x_.integer((out.negated ? *number - Int(1) : *number).value());
+    const auto at = [&](Sym trip_number) {
+      const std::pair<AtomId, Sym> number_of[] = {{*nest.t.as_atom(), trip_number}};
+      return x_.normal(less_signed(
+          less, integer(x_.load(u.tensor, {here(replaced_(replaced_(u.at, number_of), world_))}))));
+    };
+    out.low = Sym(nest.tile) * trip.number, out.high = out.low + Sym(nest.tile);
+    out.here = at(trip.number), out.of = at(floor_div(bound_, Sym(nest.tile)));
+    return out;
+  }
+  return std::nullopt;
+}
+
+void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
+  const std::vector<Guard>& guards = code_.regions[index].guards;
+  const auto depth = static_cast<std::size_t>(&g - guards.data());
+  std::size_t end = index;
+  bool in_lds = false;
+  std::set<int> own;
+  const std::string claim = "a branch by what a trip reads leaves one state, by either path";
+  for (; end < code_.regions.size(); ++end) {
+    const CodeRegion& r = code_.regions[end];
+    if (r.guards.size() <= depth ||
+        !std::equal(guards.begin(), guards.begin() + static_cast<std::ptrdiff_t>(depth), r.guards.begin()) ||
+        !(r.guards[depth].condition == g.condition))
+      break;
+    at_ = r.is_loop ? (r.prologue.empty() ? &r.epilogue.front() : &r.prologue.front()) : &r.body.front();
+    if (r.is_loop || r.guards.size() != depth + 1 ||
+        std::any_of(nests_.begin(), nests_.end(), [&](const Around& n) {
+          return n.begin == end && std::none_of(running_.begin(), running_.end(),
+                                                [&](const Running& x) { return x.around == &n; });
+        }))
+      refute(claim, to_string(g.condition.a) + " < " + to_string(g.condition.b),
+             "it holds a loop or another branch");
+    for (const Inst& i : r.body) {
+      at_ = &i;
+      const bool touches = i.kind == InstKind::lds_read || i.kind == InstKind::lds_write;
+      in_lds = in_lds || touches;
+      if (i.kind == InstKind::lds_write) own.insert(i.access.tensor);
+      const bool loads = i.kind == InstKind::load && !p_.tensor(i.access.tensor).output &&
+                         p_.tensor(p_.tensor(i.access.tensor).memory()).device < 0;
+      if (!(loads || (touches && !i.combine) || i.kind == InstKind::fill || i.kind == InstKind::map ||
+            i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes ||
+            i.kind == InstKind::exchange_lanes || i.kind == InstKind::mma || i.kind == InstKind::wait ||
+            (i.kind == InstKind::barrier && i.waves.all()) || i.kind == InstKind::priority ||
+            i.kind == InstKind::check || i.kind == InstKind::print) ||
+          i.when)
+        refute(claim, to_string(g.condition.a) + " < " + to_string(g.condition.b),
+               "a " + std::string(name_of(i)) + " stands in it");
+    }
+  }
+  at_ = &code_.regions[index].body.front();
+  const Choice choice = *choice_by(g.condition);
+  std::array<State, 2> out{s, s}; // where the guard's condition holds, and where not
+  for (const bool holds : {true, false}) {
+    State& x = out[holds ? 0 : 1];
+    choice_ = choice;
+    choice_->holds = holds != choice.negated;
+    path_.push_back({in_trip(g.condition), holds});
+    for (std::size_t n = index; n < end; ++n)
+      if (code_.regions[n].guards[depth].holds == holds) {
+        ring_ = 1;
+        list(x, code_.regions[n].body, Sym(0), 0);
+      }
+    path_.pop_back();
+    choice_.reset();
+    at_ = &code_.regions[index].body.front();
+    if (!x.vm.empty() || !x.lgkm.empty()) refute(claim, "", "an access is under way where it ends");
+    if (in_lds) {
+      leaves_lds(x, "branch's end");
+      const auto is_own = [&](const auto& entry) { return own.contains(entry.first.first); };
+      std::erase_if(x.lds, is_own);
+      x.readings.clear();
+    }
+  }
+  if (out[0].apart() != s.apart() || out[1].apart() != s.apart())
+    refute(claim, "", "the halves of the waves are apart by other barriers");
+  State merged = out[0].barriers[0] < out[1].barriers[0] ? out[0] : out[1];
+  merged.regs.clear();
+  for (const auto& [key, before] : s.regs) {
+    const auto yes = out[choice.negated ? 1 : 0].regs.find(key),
+               no = out[choice.negated ? 0 : 1].regs.find(key);
+    if (yes == out[choice.negated ? 1 : 0].regs.end() || no == out[choice.negated ? 0 : 1].regs.end())
+      continue;
+    if (yes->second.pending || no->second.pending) refute(claim, "", "a load is under way where it ends");
+    for (std::size_t n = index; n < end; ++n) // the line that changes it
+      for (const Inst& i : code_.regions[n].body)
+        if (i.def.id == key.first) at_ = &i;
+    merged.regs[key] = {either(choice, yes->second.term, no->second.term), false,
+                        yes->second.waves & no->second.waves};
+  }
+  at_ = nullptr;
+  prove(
+      claim, [&] { return to_string(g.condition.a) + " < " + to_string(g.condition.b); }, "provenance");
+  regions(std::move(merged), end);
+}
+
+Expr Interpreter::chosen(const Choice& c, bool holds, Expr body, double empty) {
+  const Expr none = x_.constant(empty);
+  return x_.normal(holds ? choose(c.of, body, none) : choose(c.of, none, body));
+}
+
+bool Interpreter::one_body_under(Term& a, Term& b, const std::vector<int>& columns) {
+  if (!choice_) return false;
+  for (const auto& [bare, masked] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (!bare->partial || bare->in_rounds() || bare->first_sets >= 0 || !bare->others.empty()) continue;
+    const Expr with = resolve(masked->expr, columns);
+    if (!(with ==
+          chosen(*choice_, choice_->holds, resolve(bare->expr, columns), empty_element(bare->monoid))))
+      continue;
+    // The condition is that of all its elements.
+    std::vector<std::pair<Sym, Sym>> parts = bare->intervals;
+    if (bare->has_part) {
+      int low = INT_MAX, high = INT_MIN;
+      for (const int id : columns_[bare->sets])
+        for (const auto& [from, to] : sets_[id]) low = std::min(low, from), high = std::max(high, to);
+      if (low < high) parts.emplace_back(bare->origin + Sym(low), bare->origin + Sym(high));
+    }
+    if (!std::all_of(parts.begin(), parts.end(), [&](const auto& part) {
+          return less_equal(choice_->low, part.first) && less_equal(part.second, choice_->high);
+        }))
+      continue;
+    bare->expr = masked->expr = with;
+    return true;
+  }
+  return false;
+}
+
+Term Interpreter::either(const Choice& c, Term yes, Term no) {
+  if (yes == no) return yes;
+  const std::string claim = "a branch by what a trip reads leaves one state, by either path";
+  const auto refuse = [&](const std::string& why) { refute(claim, describe(yes), why); };
+  for (Term* t : {&yes, &no}) {
+    if (!t->others.empty()) refuse("several sums go on in one accumulator");
+    close(*t), settle(*t);
+    if (t->has_part)
+      refuse("each work-item has a part of a sum\n  hint   k.fold(..) along the axis in the branch, before "
+             "what it is added to");
+  }
+  if (yes == no) return yes;
+  if (!yes.partial && !no.partial)
+    refuse("by the other path it is " + describe(no) + ", and neither is a sum, a max or a min that goes on");
+  const Monoid monoid = (yes.partial ? yes : no).monoid;
+  const double empty = empty_element(monoid);
+  const auto nothing = [&](const Term& t) {
+    return !t.partial && t.facts.empty() && x_.normal(t.expr) == x_.constant(empty);
+  };
+  for (const Term* t : {&yes, &no})
+    if (!(t->partial ? t->monoid == monoid : nothing(*t))) refuse("by the other path it is " + describe(no));
+  // What one of them has more.
+  const auto more = [&](const Term& longer, const Term& shorter) -> std::optional<std::pair<Sym, Sym>> {
+    if (!longer.partial) return std::nullopt;
+    if (!shorter.partial)
+      return longer.intervals.size() == 1 ? std::optional(longer.intervals[0]) : std::nullopt;
+    std::optional<std::pair<Sym, Sym>> found;
+    if (longer.intervals.size() != shorter.intervals.size()) return std::nullopt;
+    for (std::size_t k = 0; k < longer.intervals.size(); ++k) {
+      const auto &l = longer.intervals[k], &s = shorter.intervals[k];
+      if (l == s) continue;
+      if (found || !(l.first == s.first)) return std::nullopt;
+      found = {s.second, l.second};
+    }
+    return found;
+  };
+  for (const bool holds : {true, false}) {
+    const Term &longer = holds ? yes : no, &shorter = holds ? no : yes;
+    const auto part = more(longer, shorter);
+    if (!part || !less_equal(c.low, part->first) || !less_equal(part->second, c.high) ||
+        !less_equal(part->first, part->second))
+      continue;
+    Term out = longer;
+    if (!shorter.partial) {
+      out.expr = chosen(c, holds, resolve(longer.expr, longer.columns), empty);
+      for (Fact& f : out.facts)
+        if (f.fill != empty) f.fill = anything;
+    } else {
+      if (!(longer.limit == shorter.limit) || longer.columns != shorter.columns ||
+          longer.facts != shorter.facts || longer.ends != shorter.ends || longer.begins != shorter.begins ||
+          !one_body(out, shorter, longer.columns))
+        continue;
+    }
+    // Where the condition is the other one, it goes on over nothing.
+    const ExprNode n = out.expr.node();
+    if (n.fn != Fn::choose || n.args[0] != c.of.id || n.args[holds ? 2 : 1] != x_.constant(empty).id)
+      continue;
+    return out;
+  }
+  refuse(
+      "by the other path it is " + describe(no) + "\n  hint   a sum, a max or a min over tiles of " +
+      to_string(c.high - c.low) + " that goes on where the condition holds, and its specification choose(" +
+      to_string(c.of, name_of_tensor()) + ", .., " + to_string(x_.constant(empty), name_of_tensor()) + ")");
+  return yes;
+}
+
 std::vector<std::pair<AtomId, Sym>> Interpreter::known_of_others(const Around* around) const {
   std::vector<std::pair<AtomId, Sym>> known;
   for (const auto& pair : relation_) {

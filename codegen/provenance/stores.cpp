@@ -34,7 +34,7 @@ Expr Interpreter::specified(const Program::Specification& spec, std::span<const 
   // Of all that is stored one entry of a table, which the workgroup has read: p / 64 of a tile of 64.
   const auto read_by_workgroup = [&](int table, Sym entry) -> const Uniform* {
     const auto u = std::find_if(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& x) {
-      if (x.tensor != table) return false;
+      if (x.tensor != table || !trips_of(p_, x).empty()) return false;
       const Sym own = relate(world(x.at));
       return own == entry || (less_equal(own, entry) && less_equal(entry, own));
     });

@@ -169,17 +169,24 @@ void Interpreter::static_claims() {
     const auto wrong = [&](const std::string& why) {
       refute("a number of the workgroup is read inside " + t.name, t.name + "[" + to_string(u.at) + "]", why);
     };
-    if (!decide(ClaimKind::less_equal, world(u.at) + Sym(1), world(t.shape[0])))
+    // Of one that trips read there are as many as the loop has, or more.
+    std::vector<std::pair<AtomId, Sym>> trips;
+    const std::vector<AtomId> own = trips_of(p_, u);
+    for (const Around& around : nests_)
+      if (std::find(own.begin(), own.end(), *around.nest.t.as_atom()) != own.end())
+        trips = in_any_trip(code_.regions[around.begin]);
+    const Sym number = replaced_(world(u.at), trips);
+    if (!decide(ClaimKind::less_equal, number + Sym(1), replaced_(world(t.shape[0]), trips)))
       wrong("it may pass " + to_string(t.shape[0]) + ", the end of " + t.name);
     if (!range.upper || range.upper->value() >= std::int64_t{1} << 29)
       wrong(t.name + " may have " + (range.upper ? to_string(*range.upper) : "any number of") +
             " entries, and 2^29 of 4 bytes or more have no offset of 31 bits\n  hint   most=" +
             std::to_string((std::int64_t{1} << 29) - 1) + " or less of the sizes in " +
             to_string(t.shape[0]));
-    if (!decide(ClaimKind::less_equal, Sym(0), world(u.at))) wrong("it may be negative");
+    if (!decide(ClaimKind::less_equal, Sym(0), number)) wrong("it may be negative");
     prove(
         "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
-    uniform_claims(u);
+    if (own.empty()) uniform_claims(u); // as a condition alone, any number is one
   }
   line_.reset();
 }
@@ -296,6 +303,7 @@ void Interpreter::place_claims(const Tensor& t) {
 }
 
 void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns) {
+  if (i.combine) return; // which elements, a table says; what is none of them is compared, and left out
   const Tensor& t = p_.tensor(i.access.tensor);
   const Prepared& r = prepared(i);
   const std::size_t count = i.access.elements.size();

@@ -53,7 +53,9 @@ public:
     if (inst.kind == InstKind::mma) wait_for(inst.def);
     if (uses_lds(inst)) {
       const Stage stage = stage_of(inst, trip);
-      n.barrier = inst.kind == InstKind::lds_read ? written_.contains(stage) : read_.contains(stage);
+      n.barrier = inst.kind == InstKind::lds_read ? written_.contains(stage) || added_.contains(stage)
+                  : inst.combine                  ? written_.contains(stage) || read_.contains(stage)
+                                                  : read_.contains(stage) || added_.contains(stage);
       // What transfers bring to this stage has to be there before the barrier, whosever they are.
       if (inst.kind == InstKind::lds_read)
         for (const auto& vm : vm_)
@@ -74,7 +76,7 @@ public:
   /// What ends everything that is under way.
   Need all() const {
     Need n;
-    n.barrier = !written_.empty() || !read_.empty();
+    n.barrier = !written_.empty() || !read_.empty() || !added_.empty();
     if (busy(vm_)) n.vm = 0;
     if (busy(lgkm_)) n.lgkm = 0;
     return n;
@@ -82,7 +84,7 @@ public:
   /// What ends all accesses to LDS; others stay under way.
   Need out_of_lds() const {
     Need n;
-    n.barrier = !written_.empty() || !read_.empty();
+    n.barrier = !written_.empty() || !read_.empty() || !added_.empty();
     for (const auto& vm : vm_)
       for (std::size_t i = 0; i < vm.size(); ++i)
         if (vm[i].first <= -2) n.vm = tighter(n.vm, static_cast<int>(vm.size() - 1 - i));
@@ -94,7 +96,7 @@ public:
     std::set<int> own;
     for (const Inst& i : body)
       if (uses_lds(i)) own.insert(i.access.tensor);
-    for (std::set<Stage>* all : {&written_, &read_})
+    for (std::set<Stage>* all : {&written_, &read_, &added_})
       for (const Stage& s : std::set<Stage>(*all))
         for (int stage = 0; stage < ring_ && own.contains(std::get<0>(s)); ++stage)
           all->insert({std::get<0>(s), stage, std::get<2>(s)});
@@ -129,7 +131,7 @@ public:
       } else {
         push(lgkm_, inst, {-1, 0});
       }
-      written_.insert(stage_of(inst, trip));
+      (inst.combine ? added_ : written_).insert(stage_of(inst, trip));
       break;
     case InstKind::wait: wait(inst.vm, inst.lgkm, inst.waves); break;
     case InstKind::barrier:
@@ -140,7 +142,7 @@ public:
           return std::find(vm.begin(), vm.end(), transfer_to(s)) != vm.end();
         });
       });
-      read_.clear();
+      read_.clear(), added_.clear();
       break;
     default: break;
     }
@@ -176,7 +178,7 @@ private:
   int ring_;
   std::map<int, int> sides_;
   Queues vm_, lgkm_;
-  std::set<Stage> written_, read_;
+  std::set<Stage> written_, read_, added_; ///< added to by atomics, in any order
 };
 
 Inst wait_of(const Walker::Need& n, const Inst& like) {

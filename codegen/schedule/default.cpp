@@ -115,6 +115,10 @@ Schedule default_schedule(const Graph& graph) {
                                : 1;
         break;
       case InstKind::lds_write:
+        if (inst.combine) { // where the program has it
+          simple = false;
+          break;
+        }
         // What the trip itself has computed cannot be written before.
         for (int m = 0; m < i; ++m)
           staged[n] = staged[n] || (body[static_cast<std::size_t>(m)].def.id == inst.uses[0].id &&

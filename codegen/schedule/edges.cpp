@@ -138,6 +138,11 @@ std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& regi
       const bool xw = x.kind == InstKind::lds_write, yw = y.kind == InstKind::lds_write;
       if (!parts.empty() && parts[static_cast<std::size_t>(a)] != parts[static_cast<std::size_t>(b)])
         continue;
+      if (xw && yw && x.combine.has_value() != y.combine.has_value()) { // zeros, and what is added to them
+        edges.push_back({a, b, 0, EdgeKind::free});
+        edges.push_back({b, a, loop.pipeline.ring, EdgeKind::free});
+        continue;
+      }
       if (xw == yw) continue; // two writes of one tile are to different places, or provenance refuses them
       edges.push_back({a, b, 0, xw ? EdgeKind::arrived : EdgeKind::free});
       edges.push_back({b, a, loop.pipeline.ring, yw ? EdgeKind::arrived : EdgeKind::free});

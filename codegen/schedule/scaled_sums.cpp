@@ -251,7 +251,8 @@ private:
 } // namespace
 
 std::optional<ScaledSum> scaled_sum(const Inst& i, const std::vector<Register>& registers) {
-  if (i.kind != InstKind::map || !all_f32(i, registers) || i.def.count % 2 != 0) return std::nullopt;
+  if (i.kind != InstKind::map || !i.math.contract || !all_f32(i, registers) || i.def.count % 2 != 0)
+    return std::nullopt;
   const ExprNode& n = i.map.node();
   if (n.fn != Fn::add || n.args.size() != 2) return std::nullopt;
   const auto count = static_cast<std::size_t>(i.def.count);

@@ -228,6 +228,10 @@ Trees::Slots& Trees::cells(const Tensor& t) {
 
 void Trees::write(const Inst& i) {
   Slots& c = cells(p_.tensor(i.access.tensor));
+  if (i.combine) { // of i32, the same in any order; which entries an element has is not followed
+    c.assign(c.size(), Value{});
+    return;
+  }
   const std::vector<int> place = places(i);
   const int count = static_cast<int>(i.access.elements.size());
   for (int t = 0; t < p_.threads(); ++t)

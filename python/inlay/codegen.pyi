@@ -257,9 +257,9 @@ class Program:
         The same with scales of 32 k each."""
     @overload
     def mma(self, acc: Fragment, a: Fragment, a_scales: Fragment, b: Fragment, b_scales: Fragment, mma: MmaTiling) -> None: ...
-    def map(self, from_: Sequence[Fragment], body: Callable[..., Any], element: str = ..., *, tv: Optional[Union[Layout, str]] = ...) -> Fragment:
-        """body(x, y, ...) of the elements of each place; tv: where the result is wanted."""
-    def update(self, to: Fragment, from_: Sequence[Fragment], body: Callable[..., Any]) -> None:
+    def map(self, from_: Sequence[Fragment], body: Callable[..., Any], element: str = ..., *, tv: Optional[Union[Layout, str]] = ..., contract: bool = ..., approximate: bool = ..., reassociate: bool = ...) -> Fragment:
+        """body(x, y, ...) of the elements of each place; tv: where the result is wanted. contract: a product and a sum are one instruction, rounded once; approximate: quotients and roots within 1 ulp of the reciprocal and the root; reassociate: sums of four and more by halves."""
+    def update(self, to: Fragment, from_: Sequence[Fragment], body: Callable[..., Any], *, contract: bool = ..., approximate: bool = ..., reassociate: bool = ...) -> None:
         """to = body(to, from...): what a loop carries from trip to trip."""
     def relayout(self, from_: Fragment, tv: Union[Layout, str], element: str, nan: str = ...) -> Fragment:
         """The same elements where tv wants them."""

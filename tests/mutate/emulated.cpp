@@ -120,7 +120,7 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
     }
     buffers.push_back(std::move(bytes));
   }
-  const auto device = kernels::open_device("emulator", artifact.arch);
+  const auto device = kernels::open_device("emulator", artifact.arch, {.checks = runtime::Checks::all()});
   const std::vector<kernels::Bytes> after = kernels::run(*device, artifact, buffers, sizes);
   std::size_t number = 0;
   for (int rank = 0; rank < artifact.contract.devices; ++rank)

@@ -47,6 +47,7 @@ public:
       if (s.table >= 0) table(s.table, number(p_.tensor(s.tensor).shape[0]));
       if (s.replaces) once(s.table, number(p_.tensor(s.tensor).shape[0]));
     }
+    counted();
     bounds(seed);
     lengths(seed);
   }
@@ -197,12 +198,29 @@ private:
       table(p_.tensor(n.tensor).table, number(p_.tensor(p_.tensor(n.tensor).cache).shape[0]));
     for (const int a : n.args) tables({e.arena, a});
   }
+  // Entries that name elements of a tile in LDS.
+  void counted() {
+    each_op(p_.body(), [&](const Op& op) {
+      const auto* add = std::get_if<CopyOp>(&op.what);
+      if (!add || !add->to || !add->combine || p_.tensor(add->to->tensor).space != Space::lds) return;
+      for (const Tensor& t : p_.tensors()) // what is added is whole
+        if (t.element == Element::i8 && t.space == Space::global)
+          for (double& v : memory_[t.id].value) v = std::floor(8 * v);
+      each_op(p_.body(), [&](const Op& other) {
+        const auto* load = std::get_if<CopyOp>(&other.what);
+        if (load && load->from && load->to_fragment == add->to->rows[0])
+          table(load->from->tensor, number(p_.tensor(add->to->tensor).shape[0]));
+      });
+    });
+  }
   // What is the same in all workgroups is a bound of an axis: not negative, and perhaps beyond its end.
   void bounds(std::uint64_t seed) {
     std::vector<double> tiles{static_cast<double>(p_.threads())};
     for (const GridAxis& g : p_.grid()) tiles.push_back(static_cast<double>(g.tile));
     for (const auto& size : p_.sizes()) seed = 31 * seed + static_cast<std::uint64_t>(number(size.symbol));
     for (const Uniform& u : p_.uniforms()) {
+      if (!trips_of(p_, u).empty())
+        for (double& v : memory_[u.tensor].value) v = std::floor(v);
       if (!u.at.constant()) continue;
       std::int64_t most = 1;
       for (const Tensor& t : p_.tensors())
@@ -512,13 +530,18 @@ private:
     std::deque<std::function<void()>> vm, lgkm;
   };
 
+  // What bounds something is no negative number.
+  void read(const Uniform& u) {
+    const auto v = static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}));
+    at_.set(u.symbol, Int(trips_of(p_, u).empty() ? v : std::max<std::int64_t>(v, 0)));
+  }
   // What it runs for a tile, after what it runs before.
   void tile(const std::vector<std::int64_t>& id, std::vector<Step>& steps, std::vector<Step>& upper) {
     if (const auto& map = p_.tile_map()) define(map->numbering), define(map->stretching), define(map->tiling);
     for (const GridAxis& g : p_.grid())
       if (!p_.tile_map() || g.axis == 2) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
     for (const Uniform& u : p_.uniforms())
-      at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
+      if (trips_of(p_, u).empty()) read(u);
     // Workgroups run one after the other: which number one will draw is known before it begins.
     tickets_.clear();
     for (const Ticket& k : p_.tickets()) {
@@ -551,6 +574,17 @@ private:
         inside.insert(nest->op);
         for (std::int64_t t = 0; t < number(nest->trips()); ++t) {
           at_.set(nest->t, Int(t));
+          for (const Uniform& u : p_.uniforms()) {
+            const auto of = trips_of(p_, u);
+            const auto open_here = [&](AtomId atom) {
+              return std::any_of(nests_.begin(), nests_.end(), [&](const Nest& n) {
+                return inside.contains(n.op) && *n.t.as_atom() == atom;
+              });
+            };
+            if (std::find(of.begin(), of.end(), *nest->t.as_atom()) != of.end() &&
+                std::all_of(of.begin(), of.end(), open_here))
+              read(u);
+          }
           tiles_.push_back(at_);
           const int numbers = static_cast<int>(tiles_.size()) - 1;
           const std::size_t before = steps.size();
@@ -949,13 +983,20 @@ private:
       for (int l = 0; l < lanes(); ++l) {
         if (!acts(i, first + l)) continue;
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
-          const std::int64_t where = place(t, coordinate(i, s, first + l, e));
+          const std::vector<std::int64_t> c =
+              i.combine ? this->where(w, i, s, l, e) : coordinate(i, s, first + l, e);
+          if (i.combine && (c[0] < 0 || c[0] >= t.shape[0].constant()->value()))
+            continue; // no element of the tile
+          const std::int64_t where = place(t, c);
           if (where < 0 || where >= 65536) throw Wrong(t.name + ": write outside");
           data.emplace_back(where, at(v, i.uses[0], l, static_cast<int>(e)));
         }
       }
-      now_or_later(i.direct ? w.vm : w.lgkm, [to, data] {
-        for (const auto& [where, x] : data) (*to)[static_cast<std::size_t>(where)] = x;
+      now_or_later(i.direct ? w.vm : w.lgkm, [to, data, adds = i.combine.has_value()] {
+        for (const auto& [where, x] : data) {
+          double& there = (*to)[static_cast<std::size_t>(where)];
+          there = adds ? there + x : x;
+        }
       });
       return;
     }

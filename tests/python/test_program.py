@@ -107,6 +107,12 @@ class Guide(unittest.TestCase):
             with self.subTest(target=target):
                 importlib.import_module("wide_ids").main(target)  # checks its result
 
+    def test_counts_and_masks(self):
+        for name in ("histogram", "block_sparse", "as_written"):
+            for target in ("gfx90a", "gfx942", "gfx950"):
+                with self.subTest(name, target=target):
+                    importlib.import_module(name).main(target)  # checks its result
+
     def test_ten_programs(self):
         """Those of the guide's page 28: in as many lines as its table has, at most so many, and right."""
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")

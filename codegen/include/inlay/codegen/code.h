@@ -119,6 +119,7 @@ struct Inst {
   const Atom* atom = nullptr;
   Expr map;
   Nan nan = Nan::kept;                    ///< map: MapOp::nan
+  FastMath math{};                        ///< map: MapOp::math
   std::vector<std::vector<int>> position; ///< map: [element][axis] of the def's tile, beside `access.threads`
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine

@@ -168,12 +168,14 @@ public:
   [[nodiscard]] Value fmax(Value a, Value b);
   [[nodiscard]] Value fmin(Value a, Value b);
   [[nodiscard]] Value at_least(Value a, Value b, Value yes,
-                               Value no); ///< a >= b ? yes : no, lane by lane; no for NaN
-  [[nodiscard]] Value exp2(Value a);      ///< v_exp_f32: 1 ulp, flushes denormal results
-  [[nodiscard]] Value rcp(Value a);       ///< v_rcp_f32: 1 ulp
-  [[nodiscard]] Value rsqrt(Value a);     ///< v_rsq_f32: 1 ulp
-  [[nodiscard]] Value sqrt(Value a);      ///< v_sqrt_f32: 1 ulp
-  [[nodiscard]] Value log2(Value a);      ///< v_log_f32: 1 ulp
+                               Value no);     ///< a >= b ? yes : no, lane by lane; no for NaN
+  [[nodiscard]] Value exp2(Value a);          ///< v_exp_f32: 1 ulp, flushes denormal results
+  [[nodiscard]] Value rcp(Value a);           ///< v_rcp_f32: 1 ulp
+  [[nodiscard]] Value rsqrt(Value a);         ///< v_rsq_f32: 1 ulp
+  [[nodiscard]] Value sqrt(Value a);          ///< v_sqrt_f32: 1 ulp
+  [[nodiscard]] Value fdiv(Value a, Value b); ///< rounded correctly, in some ten instructions
+  [[nodiscard]] Value rounded_sqrt(Value a);  ///< likewise
+  [[nodiscard]] Value log2(Value a);          ///< v_log_f32: 1 ulp
   /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32. To 8 bits: i8 saturates and is 0 for NaN; the
   /// target's fp8 and bf8 are what the instruction gives beyond the largest number (`conversion`).
   [[nodiscard]] Value convert(Value a, Element element, Nan nan = Nan::kept);
@@ -235,6 +237,8 @@ public:
 
   /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names. Those with scales or an
   /// index take more operands and are refused.
+  /// LDS += value, one i32 a lane, by an atomic.
+  void lds_add(Value value, LdsBlock block, Value byte_offset, int immediate);
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
   /// One of the f8f6f4 family without scales: operands of 32 bytes a lane in the formats of CBSZ and BLGP.
   [[nodiscard]] Value mfma_f8f6f4(const std::string& intrinsic, Value a, Value b, Value c, int format_a,

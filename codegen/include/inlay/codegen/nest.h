@@ -35,6 +35,8 @@ private:
 [[nodiscard]] std::vector<Nest> nests_of(const Program& program);
 /// Whether a symbol counts the trips of one.
 [[nodiscard]] bool counts_trips_of_nest(const Program& program, AtomId symbol);
+/// The loops whose trips read a number anew, by the symbols of their trips; empty for one that the workgroup reads once.
+[[nodiscard]] std::vector<AtomId> trips_of(const Program& program, const Uniform& uniform);
 /// Whether a loop's trips follow one another: it holds loops or branches.
 [[nodiscard]] bool is_nest(const LoopOp& loop);
 /// The first of the code's regions that it holds, and the one after the last. Requires: it holds some.

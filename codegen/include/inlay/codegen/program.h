@@ -137,6 +137,16 @@ struct FillOp {
   int to = -1;
   double value = 0;
 };
+/// What of a map's arithmetic need not be operation by operation as IEEE 754 rounds it. Claims are of real numbers and do not see it; the
+/// program's text says what was asked for.
+struct FastMath {
+  bool contract = true; ///< a product and the sum that it is a term of are one instruction, rounded once
+  bool approximate =
+      true; ///< quotients and roots are the hardware's, within 1 ulp of 1 / x and of the root; else rounded correctly
+  bool reassociate =
+      false; ///< sums and products of four or more by halves, (a + b) + (c + d), else as written
+  friend bool operator==(const FastMath&, const FastMath&) = default;
+};
 /// to(x) = map(from[0](x), from[1](x), ...) at each coordinate; an operand of extent 1 along an axis is broadcast. `to` may
 /// be one of them: a value that a loop carries on.
 struct MapOp {
@@ -144,6 +154,7 @@ struct MapOp {
   std::vector<int> from;
   Expr map;
   Nan nan = Nan::kept;
+  FastMath math{};
 };
 /// to(...) = fold of from along `axis`, over all its coordinates; every thread gets the result.
 struct FoldOp {
@@ -461,6 +472,12 @@ public:
   /// to += from, element by element, by atomics: the parts of a sum that several workgroups have, or rows that a table names
   /// (`through`, see `scatters`). The tensor holds 0 before the launch. Requires: f32 or i32; f16 or bf16 where the target
   /// adds pairs of them, which then are adjacent values of a work-item.
+  ///
+  /// Or a tile in LDS, i32 and of one axis, whose elements a table names: a histogram. Element r is then the sum over the entries s that
+  /// were added of from(s) where ids(s) = r; what is no index of the tile adds to none. It holds 0 (or what else adds left) before,
+  /// and all waves add: `k.add(ones, k.tile(bins, {256}, {0}).through(0, ids))`, as the specification
+  /// `k.sum(N, s -> choose(equal(integer(ids(s)), integer(r)), ones(s), 0))` says. Nothing is returned: what an atomic finds depends on the order
+  /// in which waves come, and a specification is a function of the inputs.
   void add(const Fragment& from, const View& to, Where where = Where::current());
   Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   Fragment full(double value, const Layout& tv, std::vector<int> extents, Where where = Where::current());
@@ -474,13 +491,23 @@ public:
   /// Element::i32)`. Errors: CodegenError for operands and results that it does not convert, for constants that f32 has not.
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());
+  /// The same, and what of it may be faster than IEEE 754: `k.map({x, y}, f, {.contract = false, .approximate = false})` has the bits of a
+  /// host that computes in f32, but for exp and log, which are the hardware's.
+  Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
+               FastMath math, Element element = Element::f32, Where where = Where::current());
   /// The same with the result where `tv` wants it. Requires: each thread has the operands of its elements.
   Fragment map(const Layout& tv, const std::vector<Fragment>& from,
                const std::function<Expr(const std::vector<Expr>&)>& body, Element element = Element::f32,
                Where where = Where::current());
+  Fragment map(const Layout& tv, const std::vector<Fragment>& from,
+               const std::function<Expr(const std::vector<Expr>&)>& body, FastMath math,
+               Element element = Element::f32, Where where = Where::current());
   /// to = body(to, from...): what a loop carries from trip to trip.
   void update(const Fragment& to, const std::vector<Fragment>& from,
               const std::function<Expr(const std::vector<Expr>&)>& body, Where where = Where::current());
+  void update(const Fragment& to, const std::vector<Fragment>& from,
+              const std::function<Expr(const std::vector<Expr>&)>& body, FastMath math,
+              Where where = Where::current());
   /// The same elements where `tv` wants them, in `element`: another name where each thread has them already, exchanges
   /// between lanes where a wave has them and that is cheaper, else through LDS.
   Fragment relayout(const Fragment& from, const Layout& tv, Element element, Nan nan = Nan::kept,
@@ -635,6 +662,7 @@ private:
   // Errors: CodegenError inside a loop, a branch or a role: `why` is what every workgroup does once.
   std::pair<int, int> counters(const std::string& what, const std::string& name, Sym number,
                                const std::string& why, const Where& where);
+  void add_in_lds(const Fragment& from, const View& to, const Where& where);
   void refuse_argument_named(const std::string& name, const std::string& what) const;
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);

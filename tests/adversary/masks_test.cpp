@@ -1,0 +1,160 @@
+// Branches inside of loops by what the trip reads of a table: blocks that a mask leaves out.
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+#include <inlay/algebra/parse.h>
+
+namespace masks { // names of their own: the folder is one unit
+
+using namespace adversary;
+
+namespace {
+
+// y(m) = fold of x(m, n) over the blocks of 64 columns whose entry of the mask is more than `least`; four rows a workgroup.
+struct Blocks {
+  Monoid monoid = Monoid::sum;
+  Element element = Element::i32; ///< of the mask
+  int least = 0, asked = 0;       ///< of the specification, and of the branch
+  bool reversed = false;          ///< if_less(u, asked + 1, nothing, the block)
+  bool both = false;              ///< the block is added by either path
+  bool left_in = false;           ///< by the other path alone
+  int further = 0;                ///< entries after the trip's
+  bool rows_too = false;          ///< an entry for each row of blocks and column of them
+  bool other_table = false;
+  bool squares = false;  ///< are added where the mask says so
+  bool again = false;    ///< a block is added twice
+  bool unmasked = false; ///< of the specification
+  bool through_lds = false;
+  bool outside = false; ///< the load stands before the branch
+  bool stores = false;
+  bool also = false;         ///< the first block is added whatever the mask says
+  int tile = 64, block = 64; ///< of the loop, and of the specification
+};
+std::function<Program()> blocks(Blocks how) {
+  return [how] {
+    Program k("masks", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              count = ceil_div(n, Sym(64));
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
+                 mask = k.input("mask", how.element,
+                                {how.rows_too ? ceil_div(m, Sym(4)) * count : count + Sym(8)}),
+                 others = k.input("others", how.element, {count + Sym(8)}),
+                 lds = k.lds("lds", Element::f32, {4, 64});
+    const double empty = empty_element(how.monoid);
+    k.computes(y, [&](const auto& i) {
+      return k.fold(how.monoid, n, [&](Sym j) {
+        if (how.unmasked) return k(x, {i[0], j});
+        const Sym b = floor_div(j, Sym(how.block));
+        const Expr is = k(mask, {how.rows_too ? floor_div(i[0], Sym(4)) * count + b : b});
+        return choose(less_signed(k.integer(how.least), integer(is)), k(x, {i[0], j}), k.constant(empty));
+      });
+    });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), down = parse_layout("((64,1),(1,4)):((1@1,0),(0,1@0))"),
+                 of = how.through_lds ? down : tv, row = without_axis(of, 1);
+    const Fragment all = k.full(empty, row, {4, 1});
+    k.loop(n, how.tile, {.distance = 0, .ring = 1}, [&](Sym t) {
+      Fragment before;
+      if (how.outside) before = k.load(k.tile(x, {4, 64}, {w, t}), tv, 1);
+      const auto body = [&] {
+        Fragment f;
+        if (how.through_lds) {
+          k.copy(k.tile(x, {4, 64}, {w, t}), lds, tv, 1);
+          f = k.read(lds, down, 1);
+        } else {
+          f = how.outside ? before : k.load(k.tile(x, {4, 64}, {w, t}), tv, 1);
+        }
+        f = k.map({f}, [&](const auto& v) {
+          return inside(Sym(64) * t + k.position(1), n, how.squares ? v[0] * v[0] : v[0], empty);
+        });
+        const Fragment part = k.fold(how.monoid, f, 1);
+        for (int i = 0; i < (how.again ? 2 : 1); ++i)
+          k.update(all, {part},
+                   [&](const auto& v) { return how.monoid == Monoid::sum ? v[0] + v[1] : max(v[0], v[1]); });
+        if (how.stores) k.store(all, k.tile(y, {4, 1}, {w, 0}), 1);
+      };
+      if (how.also) k.if_less(t, 1, body);
+      const Tensor& table = how.other_table ? others : mask;
+      const Sym u = k.uniform(table, (how.rows_too ? w * count + t : t) + Sym(how.further));
+      const std::function<void()> block = body, nothing;
+      if (how.reversed)
+        k.if_less(
+            u, how.asked + 1,
+            how.left_in ? block
+            : how.both  ? block
+                        : [] {},
+            how.left_in ? nothing : block);
+      else
+        k.if_less(how.asked, u, how.left_in ? [] {} : block, how.left_in || how.both ? block : nothing);
+    });
+    k.store(all, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
+// y = A B over the blocks of k that a mask has.
+std::function<Program()> product(int asked, bool scaled) {
+  return [=] {
+    const MmaTiling mma = MmaTiling::of(
+        Atom::mma_best(target(), Element::f16, Element::f16, Element::f32, 16), 1, 1, 16, 16, 32, 8);
+    Program k("product", target(), mma.threads());
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              depth = k.size("k", {.most = 1 << 10, .multiple = 32});
+    const Tensor y = k.output("y", Element::f32, {m, n}), a = k.input("a", Element::f16, {m, depth}),
+                 b = k.input("b", Element::f16, {n, depth}),
+                 mask = k.input("mask", Element::i32, {ceil_div(depth, Sym(32))});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(depth, [&](Sym i) {
+        const Expr is = less_signed(k.integer(0), integer(k(mask, {floor_div(i, Sym(32))})));
+        return choose(is, k(a, {c[0], i}) * k(b, {c[1], i}), k.constant(0));
+      });
+    });
+    const Sym bn = k.workgroups(0, n, 16), bm = k.workgroups(1, m, 16);
+    const Fragment acc = k.zeros(Element::f32, mma.c(), {16, 16});
+    k.loop(depth, 32, {.distance = 0, .ring = 1}, [&](Sym t) {
+      k.if_less(asked, k.uniform(mask, t), [&] {
+        const Fragment of_a = k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 4),
+                       of_b = k.load(k.tile(b, {16, 32}, {bn, t}), mma.b(), 4);
+        k.mma(acc, of_a, scaled ? of_a : of_b, mma);
+      });
+    });
+    k.store(acc, k.tile(y, {16, 16}, {bm, bn}), 1);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("adversary: a block is left out where its trip reads so") {
+  const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {4, 300}, {3, 200}};
+  attack({
+      {"sums", "", blocks({}), sizes},
+      {"maxima", "", blocks({.monoid = Monoid::max}), sizes},
+      {"a mask of 64 bits", "", blocks({.element = Element::i64}), sizes},
+      {"the other way around", "", blocks({.reversed = true}), sizes},
+      {"through LDS", "", blocks({.through_lds = true}), sizes},
+      {"a mask for rows and columns", "", blocks({.rows_too = true}), sizes},
+      {"loaded before the branch", "", blocks({.outside = true}), sizes},
+      {"by either path", "x", blocks({.both = true}), sizes},
+      {"by either path, without a mask", "", blocks({.both = true, .unmasked = true}), sizes},
+      {"by the wrong path", "y is what", blocks({.left_in = true}), sizes},
+      {"by the wrong path, the other way around", "y is what", blocks({.reversed = true, .left_in = true}),
+       sizes},
+      {"by more than 1", "y is what", blocks({.asked = 1}), sizes},
+      {"by more than 0 where 1 is said", "y is what", blocks({.least = 1}), sizes},
+      {"by more than 1, as said", "", blocks({.least = 1, .asked = 1}), sizes},
+      {"the next entry", "y is what", blocks({.further = 1}), sizes},
+      {"another table", "y is what", blocks({.other_table = true}), sizes},
+      {"squares", "y is what", blocks({.squares = true}), sizes},
+      {"twice", "every element is summed once", blocks({.again = true}), sizes},
+      {"all blocks are said", "y is what", blocks({.unmasked = true}), sizes},
+      {"stored where the mask says", "a store stands in it", blocks({.stores = true}), sizes},
+      {"the first one in any case", "every element is summed once", blocks({.also = true}), sizes},
+      {"blocks of 128 are said", "y is what", blocks({.block = 128}), sizes},
+      {"blocks of 32 are said", "y is what", blocks({.block = 32}), sizes},
+      {"products", "", product(0, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
+      {"products by more than 1", "y is what", product(1, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
+  });
+}
+
+} // namespace masks

@@ -952,9 +952,10 @@ void check_read_in_trips(const Program& p) {
         const auto [a, b] = branch->condition;
         if (has(a) || has(b)) {
           const auto number = a == u.symbol ? b.constant() : a.constant();
-          if (!number || *number < Int(b == u.symbol ? 0 : 1) || !(a == u.symbol || b == u.symbol))
+          if (!number || *number < Int(b == u.symbol ? 0 : 1) || *number > Int(INT32_MAX) ||
+              !(a == u.symbol || b == u.symbol))
             refuse("a trip's branch is by " + words(to_string(a)) + " < " + words(to_string(b)),
-                   "a number of 0 or more that is less, or one of 1 or more that is more");
+                   "a number from 0 to 2147483647 that is less, or one from 1 on that is more");
           if (!std::all_of(trips.begin(), trips.end(), [&](AtomId t) { return open.contains(t); }))
             refuse("it is read in a loop, and a branch outside of it is by it", "the branch in that loop");
         }

@@ -557,14 +557,15 @@ void Interpreter::add(State& s, const Inst& i) {
                "k.map({ids}, truncated(inside(position, " +
                to_string(p_.tensor(table).shape[0]) + ", 1, 0)), i32)");
   replace_in(term, replace);
-  // Of entries of the table, and whole numbers are what they are truncated to.
+  const bool exact = most_computed(i.uses[0]) < INFINITY;
+  // Of entries of the table. Whole numbers that no step rounds are what they are truncated to.
   const Expr part = x_.rewrite(term.expr, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::inside && n.index[0] == bound_ && less_equal(limit, n.index[1]))
       return Expr{&x_, n.args[0]};
     if (n.fn != Fn::to_number) return std::nullopt;
     const ExprNode whole = x_.node(n.args[0]);
     const Expr inner{&x_, whole.fn == Fn::truncated ? whole.args[0] : -1};
-    if (inner.id < 0 || !is_whole(inner) || most_of(inner, {}) > INT32_MAX) return std::nullopt;
+    if (inner.id < 0 || !exact || !is_whole(inner)) return std::nullopt;
     return inner;
   });
   out.expr =

@@ -480,6 +480,9 @@ private:
   void whole_numbers(const Term& t, const std::function<std::string()>& made_by);
   // Whether it is a whole number for all inputs.
   bool is_whole(Expr e) const;
+  // What maps make of whole numbers, each step as it is computed, not as the normal form has it: at most 2^24, so that f32 rounds none;
+  // infinite where a step may pass that, or is no such map.
+  double most_computed(const Reg& reg, int depth = 4);
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);

@@ -186,6 +186,62 @@ bool Interpreter::is_whole(Expr e) const {
   }
 }
 
+double Interpreter::most_computed(const Reg& reg, int depth) {
+  constexpr double exact = 1 << 24;
+  double most = 0;
+  bool defined = false;
+  const auto each = [&](const Inst& i) {
+    if (i.def.id != reg.id) return;
+    defined = true;
+    if (i.kind == InstKind::load) {
+      most = std::max(most, p_.tensor(i.access.tensor).element == Element::i8 ? 128.0 : INFINITY);
+      return;
+    }
+    if (i.kind != InstKind::map || depth == 0) {
+      most = INFINITY;
+      return;
+    }
+    const std::function<double(Expr)> of = [&](Expr e) -> double {
+      const ExprNode n = e.node();
+      const auto arg = [&](std::size_t k) { return of({e.arena, n.args[k]}); };
+      double out = INFINITY;
+      switch (n.fn) {
+      case Fn::parameter: {
+        const auto count = static_cast<std::size_t>(i.def.count),
+                   first = static_cast<std::size_t>(n.tensor) * count;
+        out = 0;
+        for (std::size_t k = first; k < first + count; ++k)
+          out = std::max(out, k < i.uses.size() ? most_computed(i.uses[k], depth - 1) : INFINITY);
+        break;
+      }
+      case Fn::constant: out = n.value == std::floor(n.value) ? std::abs(n.value) : INFINITY; break;
+      case Fn::truncated:
+      case Fn::to_number: out = arg(0); break;
+      case Fn::inside:
+        out = n.value == std::floor(n.value) ? std::max(arg(0), std::abs(n.value)) : INFINITY;
+        break;
+      case Fn::choose: out = std::max(arg(1), arg(2)); break;
+      case Fn::add:
+      case Fn::sub:
+        out = 0;
+        for (std::size_t k = 0; k < n.args.size(); ++k) out += arg(k);
+        break;
+      case Fn::mul:
+        out = 1;
+        for (std::size_t k = 0; k < n.args.size(); ++k) out *= std::max(arg(k), 1.0);
+        break;
+      default: break;
+      }
+      return out <= exact ? out : INFINITY;
+    };
+    most = std::max(most, of(i.map));
+  };
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) each(i);
+  return defined ? most : INFINITY;
+}
+
 double Interpreter::most_of(Expr e, std::set<int> within) {
   const ExprNode n = e.node();
   const auto arg = [&](std::size_t k) { return most_of({e.arena, n.args[k]}, within); };

@@ -318,29 +318,18 @@ Term Interpreter::total(const Term& t, Element element) {
   std::vector<Term> all{t};
   all.front().others.clear();
   all.insert(all.end(), t.others.begin(), t.others.end());
-  Expr sum, words;
+  Expr sum;
   std::vector<int> columns;
-  bool in_memory = false; // one is an element of an i32 tensor, which may be any
   for (std::size_t k = 0; k < all.size(); ++k) {
     all[k] = complete_term(std::move(all[k]));
     rename(all[k], columns);
     all[k].columns.clear();
     const Expr one = x_.parameter(static_cast<int>(k));
     sum = k == 0 ? one : sum + one;
-    if (element != Element::i32) continue;
-    const ExprNode n = all[k].expr.node();
-    const bool element_of = n.fn == Fn::load && p_.tensor(n.tensor).element == Element::i32;
-    in_memory = in_memory || element_of;
-    if (!element_of) whole_numbers(all[k], [] { return std::string("a sum in an accumulator"); });
-    const Expr word = element_of ? integer(one) : truncated(one);
-    words = k == 0 ? word : words + word;
   }
-  // Beside what may be any number of 32 bits all are added modulo 2^32.
-  const bool wraps = in_memory && most_of(pointwise(sum, all, columns).expr, {}) > INT32_MAX;
-  Term out = pointwise(wraps ? to_number(words) : sum, all, columns);
+  Term out = pointwise(sum, all, columns);
   out.columns = std::move(columns);
-  if (element == Element::i32 && !wraps)
-    whole_numbers(out, [] { return std::string("sums in one accumulator"); });
+  if (element == Element::i32) whole_numbers(out, [] { return std::string("sums in one accumulator"); });
   tidy(out);
   return out;
 }

@@ -379,6 +379,54 @@ class Refused(unittest.TestCase):
         k, stored = gemm(depth=64)
         self.refused(k.build, "claim", stored)
 
+    def test_counts_that_f32_rounds_are_no_whole_numbers(self):
+        """h(r) = the sum of f(x(s)) over the entries s that name r, added to LDS; a map computes in f32, which keeps 2^24."""
+        def count(value, said):
+            k = Program("h", "gfx942", 64)
+            N = k.size("n", most=64)
+            H, ids, X = k.output("h", "i32", [64]), k.input("ids", "i32", [N]), k.input("x", "i8", [N])
+            k.computes(H, lambda r: k.sum(N, lambda s: codegen.choose(
+                codegen.equal(integer(ids[s]), integer(k.number(r))), said(X[s]), k.constant(0))))
+            w, tv, lds = k.workgroups(0, N, 64), line_tv(64, 1, 64), k.lds("l", "i32", [64])
+            k.store(k.zeros("i32", tv, [64]), k.whole(lds), 1)
+            e, x = k.load(k.tile(ids, [64], [w]), tv, 1), k.load(k.tile(X, [64], [w]), tv, 1)
+            v = k.map([x], lambda a: codegen.truncated(codegen.inside(64 * w + k.position(0), N, value(a), 0)), "i32")
+            k.add(v, k.tile(lds, [64], [0]).through(0, e))
+            k.add(k.load(k.whole(lds), tv, 1), k.tile(H, [64], [0]))
+            return k
+        kernel = count(lambda a: a * 1041, lambda a: a * 1041).build()
+        h = numpy.zeros(64, numpy.int32)
+        kernel.run(h, numpy.array([5, 5, -1], numpy.int32), numpy.array([-127, 3, 9], numpy.int8), n=3)
+        self.assertEqual((h[5], h.sum()), (-124 * 1041, -124 * 1041))
+        for value, said in ((lambda a: a + 16777216, None), (lambda a: a * 132105, None), (lambda a: (a + 16777216) - 16777216, lambda a: a),
+                            (lambda a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), a + 16777216, a), lambda a: a + 16777216)):
+            with self.assertRaisesRegex(codegen.ProgramError, "h is what the specification says"):
+                count(value, said or value).build()
+
+    def test_a_trips_branch_is_by_a_number_of_31_bits(self):
+        def masked(number, said, less=True):
+            k = Program("m", "gfx942", 64)
+            M, N = k.size("m", most=8), k.size("n", most=128)
+            Y, X, mask = k.output("y", "f32", [M, 1]), k.input("x", "f32", [M, N]), k.input("mask", "i32", [codegen.ceil_div(N, 64)])
+
+            def there(entry):
+                return codegen.less_signed(k.integer(said), entry) if less else codegen.less_signed(entry, k.integer(said))
+            k.computes(Y, lambda i, _: k.sum(N, lambda j: codegen.choose(there(integer(mask[j // 64])), X[i, j], k.constant(0))))
+            w, tv = k.workgroups(0, M, 4), rows_tv(4, 64, 1, 64)
+            acc = k.zeros("f32", codegen.without_axis(tv, 1), [4, 1])
+
+            @k.loop(N, 64, distance=0, ring=1)
+            def trip(t):
+                def some():
+                    k.update(acc, [k.fold("sum", k.load(k.tile(X, [4, 64], [w, t]), tv, 1), 1)], lambda a, b: a + b)
+                k.if_less(*((number, k.uniform(mask, t)) if less else (k.uniform(mask, t), number)), some)
+            k.store(acc, k.tile(Y, [4, 1], [w, 0]), 1)
+            return k
+        masked(2**31 - 1, 2**31 - 1).build()
+        for number, said, less in ((2**31, -2**31, True), (2**32 - 1, -1, True), (2**31 + 1, -2**31 + 1, False)):
+            with self.assertRaisesRegex(codegen.ProgramError, "a trip's branch is by"):
+                masked(number, said, less).build()
+
     def test_what_is_stored_where_a_loop_has_no_trip(self):
         """y(m, j) = the sum of x(i, j) over i from `begin` on: 0 where there is none, and nothing else."""
         def path(begin, otherwise, least=False, nested=False):

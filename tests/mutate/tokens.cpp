@@ -277,7 +277,22 @@ private:
 
   // --------------------------------------------------------------------------------------------- specification
 
+  // Folds, and sums that have some, once for all that they depend on: the elements of a product of matrices are sums of products again.
   double value(Expr e, std::map<AtomId, std::int64_t>& bound, const std::vector<double>& operand) {
+    const Fn fn = e.node().fn;
+    if (fn != Fn::fold && (fn != Fn::add || !operand.empty() || !depends_on(e).folds))
+      return computed(e, bound, operand);
+    std::pair<int, std::vector<std::int64_t>> key(e.id, {});
+    for (const AtomId a : depends_on(e).symbols)
+      if (const auto found = bound.find(a);
+          found != bound.end() && !(fn == Fn::fold && a == *e.node().sym.as_atom()))
+        key.second.push_back(found->second);
+    if (const auto found = folds_.find(key); found != folds_.end()) return found->second;
+    const double out = computed(e, bound, operand);
+    folds_.emplace(std::move(key), out);
+    return out;
+  }
+  double computed(Expr e, std::map<AtomId, std::int64_t>& bound, const std::vector<double>& operand) {
     const ExprNode& n = e.node();
     const auto index = [&](Sym s) {
       Assignment a = at_;
@@ -333,16 +348,6 @@ private:
     case Fn::select: return arg(0) >= arg(1) ? arg(2) : arg(3);
     case Fn::inside: return index(n.index[0]) < index(n.index[1]) ? arg(0) : n.value;
     case Fn::fold: {
-      std::vector<std::int64_t> free;
-      std::vector<AtomId> all = e.arena->symbols(e);
-      for (const Entry& v : p_.values()) // and where an entry of a table is
-        if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end())
-          for (const AtomId a : symbols(v.at)) all.push_back(a);
-      for (const AtomId a : all)
-        if (const auto found = bound.find(a); found != bound.end() && a != *n.sym.as_atom())
-          free.push_back(found->second);
-      const auto key = std::pair(e.id, free);
-      if (const auto found = folds_.find(key); found != folds_.end()) return found->second;
       double out = empty_element(n.monoid);
       const AtomId k = *n.sym.as_atom();
       const bool part = n.index.size() == 3; // of it
@@ -353,13 +358,31 @@ private:
         out = combine(n.monoid, out, arg(0));
       }
       bound.erase(k);
-      folds_.emplace(key, out);
       return out;
     }
     case Fn::nearest: return std::nearbyint(arg(0));
     default: break;
     }
     return of_integers(n, arg);
+  }
+  // The symbols of an expression and of the entries of tables that it names, and whether it has folds; a walk over all of its nodes, so
+  // once each.
+  struct Depends {
+    std::vector<AtomId> symbols;
+    bool folds = false;
+  };
+  const Depends& depends_on(Expr e) {
+    const auto [at, fresh] = depends_.try_emplace(e.id);
+    if (!fresh) return at->second;
+    Depends out{e.arena->symbols(e)};
+    for (const Entry& v : p_.values())
+      if (std::find(out.symbols.begin(), out.symbols.end(), *v.symbol.as_atom()) != out.symbols.end())
+        for (const AtomId a : symbols(v.at)) out.symbols.push_back(a);
+    const ExprNode& n = e.node();
+    out.folds = n.fn == Fn::fold || std::any_of(n.args.begin(), n.args.end(), [&](int a) {
+                  return depends_on({e.arena, a}).folds;
+                });
+    return depends_[e.id] = std::move(out);
   }
   // Integers are numbers from 0 to 2^32 - 1; what is poison stays that.
   static double of_integers(const ExprNode& n, const std::function<double(std::size_t)>& arg) {
@@ -1154,7 +1177,8 @@ private:
   int begun_ = 0;                 ///< of its tiles
   std::vector<Nest> nests_ = nests_of(p_);
   mutable std::map<int, Modes> modes_;
-  std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
+  std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< and sums, of the specification
+  std::map<int, Depends> depends_;                                    ///< of its expressions
   std::map<int, std::vector<std::int64_t>> shapes_;
   std::map<int, Memory> memory_;
   std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t>

@@ -208,7 +208,8 @@ std::vector<Subject> subjects() {
   kernels::GatedDeltaStep delta;
   delta.key = delta.value = delta.columns = 32, delta.threads = 64;
   out.push_back({"gated_delta_step", kernels::gated_delta_step_program(delta), {{2, 4}, {1, 6}}});
-  kernels::GatedDeltaChunk chunks; // without the inverse and the state, of which one change takes 50 and 8 seconds
+  kernels::GatedDeltaChunk
+      chunks; // without the inverse and the state, of which one change takes 50 and 8 seconds
   chunks.key = chunks.value = 64;
   out.push_back({"gated_delta_gates", kernels::gated_delta_gates_program(chunks), {{1, 70, 2}, {2, 3, 1}}});
   out.push_back({"gated_delta_keys", kernels::gated_delta_keys_program(chunks), {{1, 70, 2}, {2, 3, 1}}});

@@ -240,8 +240,8 @@ void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::s
                enter(values);
                k.bind(nest.t, t);
                open_nests_.push_back(&nest);
-               for (const Uniform& u :
-                    p_.uniforms()) { // that this trip reads, the innermost of those that say which
+               // What this trip reads: the innermost of the loops whose numbers say which entry.
+               for (const Uniform& u : p_.uniforms()) {
                  const std::vector<AtomId> of = trips_of(p_, u);
                  const auto opened = [&](AtomId atom) {
                    return std::any_of(open_nests_.begin(), open_nests_.end(),

@@ -318,8 +318,7 @@ void Sides::at_roots() {
   }
 }
 
-void Sides::concrete_at(const Sample& of, unsigned k,
-                        const std::map<std::pair<int, std::int64_t>, std::int64_t>& chosen_entries) {
+void Sides::concrete_at(const Sample& of, unsigned k, const CodeRun::Entries& chosen_entries) {
   Sample s = of;
   if (follows_ticket()) s.symbols.set(p_.tickets()[0].symbol, Int(number_at(s, k)));
   FlowOptions o;

@@ -125,7 +125,8 @@ public:
   /// What tables say for this workgroup, `lengths[wg_x]`, by the numbers that stand for it.
   std::vector<std::pair<std::string, Number>> entries;
   /// Numbers of tables by (tensor, byte), in the place of drawn ones where sizes are numbers.
-  std::map<std::pair<int, std::int64_t>, std::int64_t> chosen;
+  using Entries = std::map<std::pair<int, std::int64_t>, std::int64_t>;
+  Entries chosen;
   /// With these in the place of formulas' symbols for them.
   [[nodiscard]] std::string with_entries(std::string text) const;
   Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result

@@ -316,8 +316,7 @@ private:
                std::optional<ElementAccess> code = {});
   [[nodiscard]] bool tells(const Difference& d, const Sample& s, bool outside) const;
   void number_words(Sample& s) const;
-  void concrete_at(const Sample& s, unsigned k,
-                   const std::map<std::pair<int, std::int64_t>, std::int64_t>& chosen_entries = {});
+  void concrete_at(const Sample& s, unsigned k, const CodeRun::Entries& chosen_entries = {});
   void at_roots();
   void directed();
   void guards();

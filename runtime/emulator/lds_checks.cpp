@@ -14,8 +14,6 @@
 #include <cstring>
 
 namespace inlay::runtime::emulator {
-namespace {} // namespace
-
 namespace {
 
 constexpr const char* relaxed = "; an atomic: no race where the read is meant to be a relaxed atomic one";
@@ -193,12 +191,18 @@ void go_precise(Workgroup& g) {
   g.log.clear();
 }
 
+/// The last LDS instructions by which waves read the page, [wave]; nullptr where that is not asked.
+u64* last_reads(Workgroup& g, const LdsPage& page) {
+  if (g.page_reads.empty()) return nullptr;
+  return &g.page_reads[static_cast<std::size_t>(&page - g.pages.data()) * g.waves.size()];
+}
+
 /// Whether another wave was still reading the page when the last barrier let `w` pass.
-bool is_overtaken(const Workgroup& g, const Wave& w, const LdsPage& page) {
-  const std::size_t count = g.waves.size(), first = static_cast<std::size_t>(&page - g.pages.data()) * count;
-  for (std::size_t k = 0; k < count && !g.page_reads.empty(); ++k) {
+bool is_overtaken(Workgroup& g, const Wave& w, const LdsPage& page) {
+  const u64* const reads = last_reads(g, page);
+  for (std::size_t k = 0; reads != nullptr && k < g.waves.size(); ++k) {
     const Wave& reader = *g.waves[k];
-    const u64 last = g.page_reads[first + k];
+    const u64 last = reads[k];
     if (k != w.id && last > reader.lds_landed_at_barrier && last <= reader.lds_issued_at_barrier) return true;
   }
   return false;
@@ -214,8 +218,7 @@ bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, const LdsSource& by)
   if (!by.is_write) {
     const bool clash = ((page.writers | page.combiners) & others) != 0 || !has_arrived(g, w, page);
     page.readers |= ~others;
-    if (!g.page_reads.empty() && by.is_lds)
-      g.page_reads[static_cast<std::size_t>(&page - g.pages.data()) * g.waves.size() + w.id] = by.id;
+    if (u64* const reads = by.is_lds ? last_reads(g, page) : nullptr; reads != nullptr) reads[w.id] = by.id;
     return clash;
   }
   bool clash = ((page.writers | page.readers) & others) != 0;

@@ -233,12 +233,12 @@ public:
   [[nodiscard]] LdsBlock lds_choose(Value index, std::span<const LdsBlock> among);
   [[nodiscard]] Value lds_load(LdsBlock block, Value byte_offset, int immediate, Type type);
   void lds_store(Value value, LdsBlock block, Value byte_offset, int immediate);
+  /// LDS += value, one i32 a lane, by an atomic that returns nothing.
+  void lds_add(Value value, LdsBlock block, Value byte_offset, int immediate);
   /// @}
 
   /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names. Those with scales or an
   /// index take more operands and are refused.
-  /// LDS += value, one i32 a lane, by an atomic.
-  void lds_add(Value value, LdsBlock block, Value byte_offset, int immediate);
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
   /// One of the f8f6f4 family without scales: operands of 32 bytes a lane in the formats of CBSZ and BLGP.
   [[nodiscard]] Value mfma_f8f6f4(const std::string& intrinsic, Value a, Value b, Value c, int format_a,

@@ -75,9 +75,10 @@ function(inlay_together target group)
 endfunction()
 
 # inlay_test(name SOURCES a.cpp LABELS unit LIBS inlay::algebra)
-# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given.
+# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given. Its files are compiled together, so what
+# a file names is in a namespace of the file's name.
 function(inlay_test name)
-  cmake_parse_arguments(arg "SLOW" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -86,8 +87,15 @@ function(inlay_test name)
   target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
   target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${INLAY_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " EXTRA_ARGS --rng-seed 1
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")
+endfunction()
+
+# inlay_slow(name 3600): what is tagged [slow] in test_<name>, at length (tests/support/slow.h), as one ctest entry of label slow.
+function(inlay_slow name timeout)
+  add_test(NAME ${name}.slow COMMAND test_${name} [slow] --rng-seed 1)
+  set_tests_properties(${name}.slow PROPERTIES LABELS slow TIMEOUT ${timeout} ENVIRONMENT "INLAY_SLOW=1;RC_PARAMS=seed=1")
 endfunction()
 
 # inlay_benchmark(name SOURCES a.cpp LIBS inlay::algebra): built by target `benchmarks`; ctest -L perf builds and runs them briefly.

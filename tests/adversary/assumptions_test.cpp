@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstring>
 
+namespace assumptions_test {
+
 using namespace adversary;
 using Catch::Matchers::Contains;
 
@@ -379,3 +381,5 @@ TEST_CASE("assumptions: addresses are below 2^48") {
   on->synchronize();
   CHECK(held(*on, y) == std::vector<float>(1024, 2));
 }
+
+} // namespace assumptions_test

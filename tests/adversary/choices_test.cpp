@@ -5,6 +5,8 @@
 #include <cmath>
 #include <inlay/algebra/parse.h>
 
+namespace choices_test {
+
 namespace choices { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -318,3 +320,5 @@ TEST_CASE("adversary: the diagonal's tile of a loop is another path of its trips
 }
 
 } // namespace choices
+
+} // namespace choices_test

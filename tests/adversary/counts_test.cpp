@@ -5,6 +5,8 @@
 #include <inlay/algebra/parse.h>
 #include <stdexcept>
 
+namespace counts_test {
+
 namespace counts { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -183,3 +185,5 @@ TEST_CASE("adversary: a histogram counts each entry once") {
 }
 
 } // namespace counts
+
+} // namespace counts_test

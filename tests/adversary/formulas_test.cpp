@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace formulas_test {
+
 namespace formulas { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -477,3 +479,5 @@ TEST_CASE("adversary: tiles behind the end in programs with branches") {
 }
 
 } // namespace formulas
+
+} // namespace formulas_test

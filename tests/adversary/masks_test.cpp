@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/algebra/parse.h>
 
+namespace masks_test {
+
 namespace masks { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -158,3 +160,5 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
 }
 
 } // namespace masks
+
+} // namespace masks_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace messages_test {
+
 namespace messages { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -138,3 +140,5 @@ TEST_CASE("messages: a table that is too long, and vectors that LDS does not hav
 }
 
 } // namespace messages
+
+} // namespace messages_test

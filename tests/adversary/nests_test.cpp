@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace nests_test {
+
 using namespace adversary;
 
 namespace {
@@ -301,3 +303,5 @@ TEST_CASE("adversary: the number of a trip after its loop", "[error]") {
   CHECK(!refusal(0));
   for (const int how : {1, 2, 3}) CHECK(refusal(how));
 }
+
+} // namespace nests_test

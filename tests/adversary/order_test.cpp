@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+namespace order_test {
+
 using namespace adversary;
 
 namespace {
@@ -429,3 +431,5 @@ TEST_CASE("adversary: tiles of a workgroup along two axes") {
           {"one above the other", "", two(1, 0), sizes},
           {"a step down and a step along", "follow one another along one axis", two(1, 1), sizes}});
 }
+
+} // namespace order_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace pages_test {
+
 using namespace adversary;
 
 namespace {
@@ -223,3 +225,5 @@ TEST_CASE("adversary: pages that all waves load together, without a barrier or a
     }
   }
 }
+
+} // namespace pages_test

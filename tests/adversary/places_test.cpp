@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/algebra/parse.h>
 
+namespace places_test {
+
 using namespace adversary;
 
 namespace {
@@ -734,3 +736,5 @@ TEST_CASE("adversary: strides of a thread-value layout that name no axis") {
   CHECK_NOTHROW(
       k.load(tile, parse_layout("((16,4),4):((4@0,0),1@0)"), 1)); // four work-items have one element
 }
+
+} // namespace places_test

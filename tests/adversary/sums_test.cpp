@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace sums_test {
+
 namespace sums {
 
 using namespace adversary;
@@ -210,3 +212,5 @@ TEST_CASE("sums: several products into one accumulator, and what it held before"
 }
 
 } // namespace sums
+
+} // namespace sums_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace tables_test {
+
 using namespace adversary;
 
 namespace {
@@ -164,3 +166,5 @@ TEST_CASE("adversary: a table is there before the launch") {
     CHECK_THROWS_WITH(k.puts(y, x, value), Catch::Contains("a table of i32"));
   }
 }
+
+} // namespace tables_test

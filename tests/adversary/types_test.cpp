@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace types_test {
+
 using namespace adversary;
 
 namespace {
@@ -379,3 +381,5 @@ TEST_CASE("sums of integer products that pass 2^31 are no sums of numbers") {
       {"131071 in parts", "", whole_products(Element::i32, 131071, 1024), {}},
   });
 }
+
+} // namespace types_test

@@ -6,6 +6,8 @@
 #include <inlay/codegen/provenance.h>
 #include <inlay/solver/prover.h>
 
+namespace values_test {
+
 using namespace adversary;
 
 namespace {
@@ -614,3 +616,5 @@ TEST_CASE("adversary: proved is not stable") {
     CHECK((mutate::emulated(code, {{5}, {100}}) == "") == c.right);
   }
 }
+
+} // namespace values_test

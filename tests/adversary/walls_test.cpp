@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace walls_test {
+
 namespace walls { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -723,3 +725,5 @@ TEST_CASE("walls: two loops over the same tiles of LDS") {
 }
 
 } // namespace walls
+
+} // namespace walls_test

@@ -5,6 +5,8 @@
 #include <inlay/codegen/provenance.h>
 #include <inlay/solver/prover.h>
 
+namespace wide_test {
+
 namespace wide { // names of their own: the folder is one unit
 
 using namespace adversary;
@@ -263,3 +265,5 @@ TEST_CASE("adversary: an integer of 64 bits in a map is the nearest of 32, and a
 }
 
 } // namespace wide
+
+} // namespace wide_test

@@ -5,6 +5,8 @@
 
 #include <random>
 
+namespace lds_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("LDS clocks: the solver and the emulator agree on every instruction at
     }
   }
 }
+
+} // namespace lds_test

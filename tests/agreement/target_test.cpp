@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+namespace target_test {
+
 using namespace inlay;
 namespace isa = runtime::isa;
 
@@ -27,3 +29,5 @@ TEST_CASE("occupancy is what the compiler of a kernel printed beside it") {
   }
   CHECK(files >= 14);
 }
+
+} // namespace target_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+namespace coord_swizzle_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -140,3 +142,5 @@ TEST_CASE("coshape and coprofile: the extents of the values, by axis") {
   CHECK_THROWS_AS(value_at(parse_layout("(2,3):(1,1@0)"), parse_int_tuple("(1,1)")), LayoutError);
   CHECK_THROWS_AS(coshape(parse_layout("(2,3):(1,1@0)")), LayoutError);
 }
+
+} // namespace coord_swizzle_test

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace errors_test {
+
 using namespace inlay;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("an overflow on the way is no error when the result fits") {
     CHECK(std::string(e.what()).find("mode 0 of the result, 18446744073709551616:0") != std::string::npos);
   }
 }
+
+} // namespace errors_test

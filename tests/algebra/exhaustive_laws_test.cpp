@@ -8,6 +8,8 @@
 #include <array>
 #include <unordered_map>
 
+namespace exhaustive_laws_test {
+
 using namespace inlay;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("all pairs of layouts to size 16 and rank 3: equal functions are equal
   CHECK(form.size() == function.size());
   CHECK(form.size() > 1000);
 }
+
+} // namespace exhaustive_laws_test

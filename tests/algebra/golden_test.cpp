@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+namespace golden_test {
+
 using Json = nlohmann::json;
 using namespace inlay;
 
@@ -195,3 +197,5 @@ TEST_CASE("eval prints the result of one expression, or one message") {
   CHECK(eval({"coalesc(4:1)"}) == "2 error: expression: there is no operation 'coalesc'\n"
                                   "  hint   the nearest name is coalesce(layout [, profile])\n");
 }
+
+} // namespace golden_test

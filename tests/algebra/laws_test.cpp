@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <random>
 
+namespace laws_test {
+
 using namespace inlay;
 
 namespace {
@@ -136,3 +138,5 @@ TEST_CASE("composition on all small pairs") {
   CHECK(accepted > 20000);
   CHECK(refused > 20000);
 }
+
+} // namespace laws_test

@@ -8,6 +8,8 @@
 
 #include <set>
 
+namespace layout_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -112,3 +114,5 @@ TEST_CASE("tuple arithmetic goes leaf by leaf") {
                             "stride((4,8):(1@0,1@1))"})
     CHECK_THROWS_AS(evaluate_expression(wrong), LayoutError);
 }
+
+} // namespace layout_test

@@ -7,6 +7,8 @@
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 
+namespace linear_layout_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -87,3 +89,5 @@ TEST_CASE("what is no linear layout is one message", "[error]") {
   CHECK(code([] { (void)evaluate_expression("#ttg"); }) == "syntax");
   CHECK(code([] { (void)evaluate_expression("bit_matrix(3:1)"); }) == "linear");
 }
+
+} // namespace linear_layout_test

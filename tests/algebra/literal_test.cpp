@@ -8,6 +8,8 @@
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 
+namespace literal_test {
+
 using namespace inlay;
 using namespace boost::hana::literals;
 namespace hana = boost::hana;
@@ -47,3 +49,5 @@ TEST_CASE("constant expressions say what the functions say") {
   CHECK_THROWS_AS(to_literal(parse_layout("4:1@0")), LayoutError);
   CHECK_THROWS_AS(literal::composition(a, Layout(5, 3)), LayoutError);
 }
+
+} // namespace literal_test

@@ -13,6 +13,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace mutation_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -129,3 +131,5 @@ TEST_CASE("the layout without modes is a single element at 0") {
   CHECK(to_string(evaluate_expression("logical_divide(():(), 1)")) == "(1,1):(0,0)");
   CHECK(to_string(evaluate_expression("max_common_vector(():(), 4:1)")) == "1");
 }
+
+} // namespace mutation_test

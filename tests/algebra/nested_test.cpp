@@ -6,6 +6,8 @@
 #include <inlay/algebra/print.h>
 #include <random>
 
+namespace nested_test {
+
 using namespace inlay;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("crd2idx takes a layout, as FlyDSL's does") {
   CHECK(text("crd2idx((2,3), 32:2 o 0 o [32:1 o 0 o (4,8):(1,4)])") == "28");
   CHECK(text("crd2idx((2,3), (4,8))") == "14"); // a shape is compact
 }
+
+} // namespace nested_test

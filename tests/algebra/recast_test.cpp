@@ -9,6 +9,8 @@
 
 #include <set>
 
+namespace recast_test {
+
 using namespace inlay;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("coordinates beyond a mode stay in their axis") {
   CHECK_THROWS_AS(evaluate_expression("logical_divide((80,2):(1@0,1@1), 7)"), LayoutError);
   CHECK_THROWS_AS(evaluate_expression("logical_divide((80,1):(1,100), 7)"), LayoutError);
 }
+
+} // namespace recast_test

@@ -22,6 +22,8 @@
 #include <set>
 #include <sstream>
 
+namespace render_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -311,3 +313,5 @@ TEST_CASE("golden pictures") {
                                           "((32,2),(4,4)):((32,4),(1,8))"_layout, "(32,8)"_tuple,
                                           "(32,8)"_tuple, "(32,32)"_tuple})));
 }
+
+} // namespace render_test

@@ -10,6 +10,8 @@
 
 #include <random>
 
+namespace swizzle_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -288,3 +290,5 @@ TEST_CASE("inverses of swizzled layouts stay among the layout's indices and valu
   CHECK(right_inverse(of("Sw<3,0,-3> o 0 o (2,4):(1,2)")).size() == 1);
   CHECK(to_string(left_inverse(of("Sw<1,3,-1> o 0 o 16:1"))) == "Sw<1,3,-1> o 0 o 32:1");
 }
+
+} // namespace swizzle_test

@@ -6,6 +6,8 @@
 #include <inlay/algebra/prover.h>
 #include <inlay/algebra/sym_expression.h>
 
+namespace sym_expression_test {
+
 using namespace inlay;
 
 TEST_CASE("expressions over symbols") {
@@ -58,3 +60,5 @@ TEST_CASE("expressions over symbols") {
     CHECK(plain == symbolic);
   }
 }
+
+} // namespace sym_expression_test

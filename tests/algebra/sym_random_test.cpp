@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace sym_random_test {
+
 namespace {
 
 using namespace inlay;
@@ -164,3 +166,5 @@ TEST_CASE("Sym: 20,000 random formulas have the value of their tree, and no fact
   CHECK(compared > 40000);
   CHECK(decided > 2000); // it does decide
 }
+
+} // namespace sym_random_test

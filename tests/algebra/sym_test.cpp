@@ -7,6 +7,8 @@
 
 #include <random>
 
+namespace sym_test {
+
 using namespace inlay;
 
 TEST_CASE("equal polynomials are equal values") {
@@ -152,3 +154,5 @@ TEST_CASE("contexts do not mix and names are checked") {
   CHECK_THROWS_AS(a.symbol("m", {Int(5), Int(9)}), LayoutError);
   CHECK_THROWS_AS(a.symbol("q", {Int(5), Int(4)}), LayoutError);
 }
+
+} // namespace sym_test

@@ -17,6 +17,8 @@
 #include <functional>
 #include <random>
 
+namespace symbolic_laws_test {
+
 using namespace inlay;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_CASE("obligations say what was assumed") {
   CHECK(to_string(composition(layout("(m,n):(n,1)"), layout("96:1"))) == "96:n");
   CHECK(undischarged(ctx.obligations(), facts).empty());
 }
+
+} // namespace symbolic_laws_test

@@ -4,6 +4,8 @@
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 
+namespace text_test {
+
 using namespace inlay;
 
 TEST_CASE("parse of print is the identity") {
@@ -59,3 +61,5 @@ TEST_CASE("malformed text is one message") {
   CHECK_THROWS_AS(parse_sym_layout(ctx, "0:1"), LayoutError);
   CHECK_THROWS_AS(parse_sym(ctx, std::string(1 << 18, '-')), LayoutError);
 }
+
+} // namespace text_test

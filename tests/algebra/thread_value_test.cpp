@@ -10,6 +10,8 @@
 #include <map>
 #include <set>
 
+namespace thread_value_test {
+
 using namespace inlay;
 using namespace inlay::literals;
 
@@ -161,3 +163,5 @@ TEST_CASE("a cotiled copy covers the addresses it was made from") {
   }
   CHECK_THROWS_AS(make_cotiled_copy(CopyAtom::universal(1), "(64,4):(4,1)"_layout, data), LayoutError);
 }
+
+} // namespace thread_value_test

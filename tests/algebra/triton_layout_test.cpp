@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+namespace triton_layout_test {
+
 using namespace inlay;
 using Json = nlohmann::json;
 using Bases = std::vector<std::vector<std::int64_t>>;
@@ -161,3 +163,5 @@ TEST_CASE("what is not read of Triton's says so") {
   for (int k = 0; k < 4000; ++k) deep += "#ttg.slice<{dim = 0, parent = ";
   CHECK(error(deep).find("limit") != std::string::npos);
 }
+
+} // namespace triton_layout_test

@@ -6,6 +6,8 @@
 #include <inlay/codegen/atoms.h>
 #include <nlohmann/json.hpp>
 
+namespace atoms_test {
+
 using namespace inlay::codegen;
 
 TEST_CASE("the list as JSON is the table") {
@@ -80,3 +82,5 @@ TEST_CASE("what is not there is said with what is") {
   CHECK(inlay_command({"atoms", "--kind", "mma", "--type", "i64"}).exit == 2);
   CHECK(inlay_command({"atoms", "ds_read", "--draw"}).err.find("a whole name") != std::string::npos);
 }
+
+} // namespace atoms_test

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace campaign_test {
+
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
@@ -237,3 +239,5 @@ TEST_CASE("audit: another row's kernel that the model gives fewer clocks") {
   CHECK_THAT(before.err, Contains("launch:1: 'grid' before a kernel"));
   CHECK(inlay_command({"audit", table, "--launch", recipe}).exit == 2);
 }
+
+} // namespace campaign_test

@@ -10,6 +10,8 @@
 #include <set>
 #include <sstream>
 
+namespace catalogue_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -666,3 +668,5 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   for (const char* p : {"1", "-0.1", "nan", "x"})
     CHECK_THAT(said({"dropout", "--p", p}), Contains("is not a number"));
 }
+
+} // namespace catalogue_test

@@ -13,6 +13,8 @@
 #include <inlay/solver/lds.h>
 #endif
 
+namespace draw_test {
+
 using namespace inlay::cli;
 
 namespace {
@@ -174,3 +176,5 @@ TEST_CASE("banks need 64 lanes", "[error]") {
   CHECK(inlay_command({"draw", "(64,2):(16,1024)", "--banks", "ds_read_b128"}).exit == Exit::yes);
 }
 #endif
+
+} // namespace draw_test

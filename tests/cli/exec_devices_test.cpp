@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+namespace exec_devices_test {
+
 namespace {
 
 const std::string kernels = std::string(INLAY_TESTS_DIR) + "/isa/all_reduce.gfx942.s";
@@ -225,3 +227,5 @@ TEST_CASE("exec --devices: a sum in the place of what is summed is a race, of tw
   }
   std::filesystem::remove_all(folder);
 }
+
+} // namespace exec_devices_test

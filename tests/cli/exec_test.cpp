@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+namespace exec_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -589,3 +591,5 @@ TEST_CASE("exec: trace, timing, JSON") {
   CHECK(j.at("stats").at("instructions") == 11);
   CHECK(j.at("outputs").at(0).at("bytes") == 256);
 }
+
+} // namespace exec_test

@@ -14,6 +14,8 @@
 #include <set>
 #include <sstream>
 
+namespace fuzz_test {
+
 using namespace inlay;
 using namespace inlay::cli;
 
@@ -244,3 +246,5 @@ TEST_CASE("bad requests to fuzz are one message and exit 2", "[error]") {
     CHECK(ran.err.find("error: ") == 0);
   }
 }
+
+} // namespace fuzz_test

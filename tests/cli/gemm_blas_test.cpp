@@ -14,6 +14,8 @@
 #include <cmath>
 #include <map>
 
+namespace gemm_blas_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -609,3 +611,5 @@ TEST_CASE("gemm: a D that shares memory with C is not launched, and in place it 
   spec.added = Added::in_place;
   for (const auto& b : build_gemm(spec).contract.buffers) CHECK(b.name != "c");
 }
+
+} // namespace gemm_blas_test

@@ -13,6 +13,8 @@
 #include <regex>
 #include <unistd.h>
 
+namespace hipblaslt_test {
+
 using namespace inlay;
 using codegen::Element;
 namespace fs = std::filesystem;
@@ -194,3 +196,5 @@ TEST_CASE("what hipBLASLt has no argument for is refused", "[hipblaslt]") {
              Contains("the library has no argument"));
   CHECK_THAT(refused({}, "softmax"), Contains("--hipblaslt is of the kernel gemm"));
 }
+
+} // namespace hipblaslt_test

@@ -15,6 +15,8 @@
 #include <thread>
 #include <unistd.h>
 
+namespace launch_geometry_test {
+
 namespace {
 
 using Json = nlohmann::json;
@@ -563,3 +565,5 @@ TEST_CASE("scratch at its instruction, in exec and time", "[geometry]") {
       says(inlay_command({"exec", "-", "--grid", "1", "--arg", "out:256", "--stats"}, kernel(flat256)).out,
            "scratch  "));
 }
+
+} // namespace launch_geometry_test

@@ -9,6 +9,8 @@
 #include <regex>
 #include <sstream>
 
+namespace machine_code_test {
+
 namespace {
 
 std::string triton(const std::string& name) { return std::string(INLAY_TESTS_DIR) + "/isa/triton/" + name; }
@@ -172,3 +174,5 @@ TEST_CASE("devices: the emulator is always there") {
   CHECK(j.at("devices").at(1).at("lds_bytes") == 163840);
   CHECK((j.at("devices").size() > 2 || !j.at("hip").at("why_not").get<std::string>().empty()));
 }
+
+} // namespace machine_code_test

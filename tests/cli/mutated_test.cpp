@@ -1,6 +1,7 @@
 // Damaged code objects through `inspect` and `exec --dry-run`: whatever the bytes are, the answer is a report or one
 // message, soon, and nothing leaks (under the sanitizers of the asan preset, that is). `ctest -L slow` tries 100,000.
 #include "inlay_command.h"
+#include "slow.h"
 
 #include <inlay/runtime/isa/assemble.h>
 
@@ -12,9 +13,7 @@
 #include <random>
 #include <sstream>
 
-#ifndef INLAY_MUTANTS
-#define INLAY_MUTANTS 1500
-#endif
+namespace mutated_test {
 
 namespace {
 
@@ -120,7 +119,7 @@ std::string mutate(const Seed& seed, const std::vector<Seed>& all, Random& rando
 
 } // namespace
 
-TEST_CASE("damaged code objects: a report or one message") {
+TEST_CASE("damaged code objects: a report or one message", "[slow]") {
   const std::vector<Seed> all = seeds();
   const auto inspect = [](const Seed& seed, const std::string& bytes, const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"inspect", "-"};
@@ -139,9 +138,10 @@ TEST_CASE("damaged code objects: a report or one message") {
     CHECK(inspect(seed, seed.bytes, {}).exit == 0);
     CHECK(plan(seed, seed.bytes).exit == 0);
   }
+  const std::size_t mutants = is_slow() ? 100000 : 1500;
   std::size_t reported = 0, planned = 0, slowest_at = 0;
   double slowest = 0;
-  for (std::size_t number = 0; number < INLAY_MUTANTS; ++number) {
+  for (std::size_t number = 0; number < mutants; ++number) {
     Random random(number); // a mutant is its number
     const Seed& seed = all[number % all.size()];
     const std::string bytes = mutate(seed, all, random);
@@ -164,11 +164,13 @@ TEST_CASE("damaged code objects: a report or one message") {
     reported += check(inspect, options);
     planned += check(plan);
   }
-  std::cout << INLAY_MUTANTS << " mutants: " << reported << " reported, " << planned
+  std::cout << mutants << " mutants: " << reported << " reported, " << planned
             << " ready to run, the others refused; the slowest answer took " << slowest << " s (mutant "
             << slowest_at << ")\n";
   for (const std::size_t count : {reported, planned}) {
-    CHECK(count > INLAY_MUTANTS / 10);
-    CHECK(count < INLAY_MUTANTS - INLAY_MUTANTS / 10);
+    CHECK(count > mutants / 10);
+    CHECK(count < mutants - mutants / 10);
   }
 }
+
+} // namespace mutated_test

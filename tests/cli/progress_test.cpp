@@ -4,6 +4,8 @@
 #include <sstream>
 #include <thread>
 
+namespace progress_test {
+
 using inlay::cli::ProgressBar;
 
 TEST_CASE("a bar on a terminal, nothing elsewhere, and no trace of it afterwards") {
@@ -37,3 +39,5 @@ TEST_CASE("a bar on a terminal, nothing elsewhere, and no trace of it afterwards
   CHECK(err.str() == "\rgemm [###############               ]  50 %  now\x1b[K\r\x1b[K");
   CHECK(out.str().empty());
 }
+
+} // namespace progress_test

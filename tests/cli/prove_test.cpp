@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+namespace prove_test {
+
 namespace {
 const std::string tiled = "((128,m),(128,n)):((1,128),(128*m,16384*m))", plain = "(128*m,128*n):(1,128*m)";
 } // namespace
@@ -199,3 +201,5 @@ TEST_CASE("search") {
   CHECK(inlay_command({"search", "swizzle", "--tile", "8192"}).exit == 2);
   CHECK(inlay_command({"search", "swizzle", "--tile", "8192", "--view", "nonsense"}).exit == 2);
 }
+
+} // namespace prove_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+namespace published_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -103,3 +105,5 @@ TEST_CASE("published: sums of rows, experts of 8 bits with their scales, attenti
   right("varlen_attention", "--dtype fp8", {"--sequences 8 --queries 70 --keys 192"});
   right("paged_decode", "--kv-dtype fp8 --split 64", {"--sequences 9 --keys 192"});
 }
+
+} // namespace published_test

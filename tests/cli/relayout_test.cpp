@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+namespace relayout_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using codegen::Element;
@@ -125,3 +127,5 @@ TEST_CASE("relayout: random orders of bits; waves and what is inside a register 
     CHECK(k.text().find("lds") != std::string::npos);
   }
 }
+
+} // namespace relayout_test

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <fmt/format.h>
 
+namespace rows_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -313,3 +315,5 @@ TEST_CASE("rows: what is not supported is said") {
       inlay_run({"layernorm", "--n", "1027", "--vector", "1", "--vectors", "8", "--epsilon", "1e-6"}).exit ==
       0);
 }
+
+} // namespace rows_test

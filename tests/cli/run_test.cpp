@@ -22,6 +22,8 @@
 #include <random>
 #include <sstream>
 
+namespace run_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
@@ -1390,3 +1392,5 @@ TEST_CASE("whether a form is chosen is spelled as the switches of kernels are") 
   }
   CHECK(inlay_command({"run", "softmax", "--auto", "2"}).exit == inlay::cli::Exit::bad_input);
 }
+
+} // namespace run_test

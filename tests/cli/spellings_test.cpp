@@ -9,6 +9,8 @@
 #include <inlay/algebra/symbolic.h>
 #include <nlohmann/json.hpp>
 
+namespace spellings_test {
+
 using namespace inlay;
 using inlay::cli::Exit;
 using Json = nlohmann::json;
@@ -268,3 +270,5 @@ TEST_CASE("names that are nearly right") {
   CHECK(has(err({"atoms", "--arch", "MI100"}), "gfx942 (MI300X, MI325X)"));
 #endif
 }
+
+} // namespace spellings_test

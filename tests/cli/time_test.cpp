@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+namespace time_test {
+
 namespace {
 
 const std::string triton = INLAY_TESTS_DIR "/isa/triton/gemm_f16_128x128x64.gfx942.s";
@@ -461,3 +463,5 @@ TEST_CASE("time takes several arguments after one --arg, as exec does, and the f
   together.insert(together.end() - 2, triton);
   CHECK(timing(together)["clocks"] == each["clocks"]);
 }
+
+} // namespace time_test

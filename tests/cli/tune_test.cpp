@@ -11,6 +11,8 @@
 #include <sstream>
 #include <unistd.h>
 
+namespace tune_test {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("tune: bad input is one message and exit 2", "[error]") {
     CHECK(r.out.empty());
   }
 }
+
+} // namespace tune_test

@@ -1,5 +1,6 @@
 // `inlay validate`, and our kernels without any one of their waits and barriers: refuted without being run.
 #include "inlay_command.h"
+#include "slow.h"
 
 #include <inlay/runtime/isa/program.h>
 #include <inlay/runtime/symbolic/order.h>
@@ -12,6 +13,8 @@
 #include <sstream>
 #include <tuple>
 #include <unistd.h>
+
+namespace validate_test {
 
 using namespace inlay::runtime;
 
@@ -91,19 +94,17 @@ amdhsa.kernels:
 
 } // namespace
 
-TEST_CASE("kernels are validated, and refuted without any one wait or barrier") {
-  const std::vector<std::vector<std::string>> kernels = {
-#ifdef INLAY_ALL_REMOVALS
+TEST_CASE("kernels are validated, and refuted without any one wait or barrier", "[slow]") {
+  const std::vector<std::vector<std::string>> more = {
       {"gemm", "--tile", "64x64x64"},
       {"gemm", "--tile", "64x64x64", "--mfma", "32"},
       {"preshuffle_gemm", "--tile", "64x64x64"},
       {"gemm", "--tile", "64x64x64", "--arch", "gfx950"},
       {"gemm", "--tile", "64x64x64", "--mfma", "32", "--arch", "gfx950"},
       {"gemm", "--tile", "128x64x32", "--dtype", "bf16"},
-      {"softmax", "--n", "8192", "--threads", "1024"},
-#else
+      {"softmax", "--n", "8192", "--threads", "1024"}};
+  std::vector<std::vector<std::string>> kernels = {
       {"gemm", "--tile", "64x64x32"},
-#endif
       {"preshuffle_gemm", "--tile", "64x64x64", "--arch", "gfx950"},
       {"softmax"},
       {"softmax", "--arch", "gfx950"},
@@ -114,6 +115,7 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       {"silu_and_mul", "--arch", "gfx950"},
       {"rope", "--in-place", "yes"},
       {"vector_add"}};
+  if (is_slow()) kernels.insert(kernels.end(), more.begin(), more.end());
   const Folder folder;
   for (const auto& spec : kernels) {
     const auto bytes = build(folder, spec);
@@ -403,3 +405,5 @@ TEST_CASE("what a kernel stores is held against an index expression") {
   INFO(bad.err);
   CHECK(bad.err.find("a tensor or a function") != std::string::npos);
 }
+
+} // namespace validate_test

@@ -5,6 +5,8 @@
 
 #include <inlay/algebra/expression.h>
 
+namespace version_test {
+
 TEST_CASE("the command line: version, an unknown command, no command") {
   const Ran version = inlay_command({"version"});
   CHECK(version.exit == 0);
@@ -66,3 +68,5 @@ TEST_CASE("a kernel that spills is built with a warning that says how much") {
   CHECK(fits.out.find("scratch 0 bytes") != std::string::npos);
   CHECK(fits.err.find("spills") == std::string::npos);
 }
+
+} // namespace version_test

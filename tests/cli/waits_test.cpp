@@ -19,6 +19,8 @@
 #include <set>
 #include <utility>
 
+namespace waits_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 
@@ -416,3 +418,5 @@ TEST_CASE("all that orders a ticket is missed when it is gone: write-back, waits
     CHECK(gone["s_waitcnt"] >= 3);
   }
 }
+
+} // namespace waits_test

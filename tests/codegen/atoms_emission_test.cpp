@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+namespace atoms_emission_test {
+
 using namespace inlay::codegen;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("LLVM selects the named instruction for each atom's emission, on each 
     }
   }
 }
+
+} // namespace atoms_emission_test

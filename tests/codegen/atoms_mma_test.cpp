@@ -12,6 +12,8 @@
 #include <set>
 #include <unordered_map>
 
+namespace atoms_mma_test {
+
 using namespace atoms_test;
 
 namespace {
@@ -389,3 +391,5 @@ TEST_CASE("one slip in any row of the table is caught") {
     CHECK(noticed(target, atom, operand, slip, probed));
   }
 }
+
+} // namespace atoms_mma_test

@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+namespace atoms_movement_test {
+
 using namespace atoms_test;
 
 namespace {
@@ -584,3 +586,5 @@ TEST_CASE("names are unique on a target, and lookups answer or say who could") {
   CHECK_THROWS_WITH(Atom::named(gfx950, "ds_read_b256"),
                     Catch::Contains("near: ") && Catch::Contains("ds_read_b"));
 }
+
+} // namespace atoms_movement_test

@@ -6,6 +6,8 @@
 #include <inlay/codegen/kernel_builder.h>
 #include <random>
 
+namespace builder_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -243,3 +245,5 @@ TEST_CASE("a symbol is bound once, and all are of one context") {
   CHECK_THROWS_WITH(k.bind(b, k.constant(2)), Catch::Contains("two contexts"));
   CHECK_THROWS_WITH(k.lower(b), Catch::Contains("two contexts"));
 }
+
+} // namespace builder_test

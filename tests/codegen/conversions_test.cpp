@@ -10,6 +10,8 @@
 #include <random>
 #include <sstream>
 
+namespace conversions_test {
+
 using namespace atoms_test;
 
 namespace {
@@ -265,3 +267,5 @@ TEST_CASE("each conversion is the instruction it is said to be, and rounds and s
     }
   }
 }
+
+} // namespace conversions_test

@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+namespace element_test {
+
 using namespace inlay::codegen;
 namespace numerics = inlay::runtime::numerics;
 
@@ -294,3 +296,5 @@ TEST_CASE("what a target converts") {
       CHECK(equal == (c.targets.contains(target) ? 1 : 0));
     }
 }
+
+} // namespace element_test

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace emit_test {
+
 using namespace inlay::codegen;
 
 namespace {
@@ -270,3 +272,5 @@ TEST_CASE("occupancy follows the register file") {
   CHECK(t.occupancy(257) == 1);
   CHECK(t.occupancy(512) == 1);
 }
+
+} // namespace emit_test

@@ -10,6 +10,8 @@
 #include <map>
 #include <random>
 
+namespace expression_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -434,3 +436,5 @@ TEST_CASE("text is read as the expression that it prints as") {
   CHECK_THROWS_AS(read(std::string(100000, '(')), CodegenError);
   CHECK_THROWS_AS(read(std::string(100000, '-') + "1"), CodegenError);
 }
+
+} // namespace expression_test

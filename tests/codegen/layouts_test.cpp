@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+namespace layouts_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -381,3 +383,5 @@ TEST_CASE("the algebra's TiledMma deals out the same elements") {
     compare(t.c(), Operand::c, t.m);
   }
 }
+
+} // namespace layouts_test

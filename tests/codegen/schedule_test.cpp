@@ -21,6 +21,8 @@
 #include <set>
 #include <sstream>
 
+namespace schedule_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -1367,3 +1369,5 @@ TEST_CASE("a schedule's picture has each slot of its text") {
       CHECK((a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top));
     }
 }
+
+} // namespace schedule_test

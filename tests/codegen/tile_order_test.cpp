@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+namespace tile_order_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -363,3 +365,5 @@ TEST_CASE("footprint: the order that is chosen has the smallest") {
   // 33 columns: in linear order an XCD has nearly all of them at a time.
   CHECK_FALSE(smallest_footprint({33, 32, 1, 1, 304}).linear());
 }
+
+} // namespace tile_order_test

@@ -9,6 +9,8 @@
 #include <inlay/runtime/isa/assemble.h>
 #include <nlohmann/json.hpp>
 
+namespace hip_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,3 +288,5 @@ TEST_CASE("run-with: an overrun of one registered array that ends in another of 
   CHECK(through.exit == 0);
   CHECK(run_with(f, "through", {"--json", "--check", "none"}).exit == 0);
 }
+
+} // namespace hip_test

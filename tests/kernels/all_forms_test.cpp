@@ -29,6 +29,8 @@
 #include <set>
 #include <sstream>
 
+namespace all_forms_test {
+
 using namespace inlay::kernels;
 using inlay::runtime::symbolic::Verdict;
 
@@ -371,3 +373,5 @@ TEST_CASE("auto: every form that can be chosen is built and its claims hold", "[
 TEST_CASE("auto: every form that can be chosen is validated or undecided and run", "[.][nightly]") {
   judge_part(true);
 }
+
+} // namespace all_forms_test

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <random>
 
+namespace backward_test {
+
 using namespace inlay;
 using namespace inlay::kernels;
 using inlay::codegen::decode;
@@ -143,3 +145,5 @@ TEST_CASE("attention_backward: gradients from the forward pass on, and the same 
     near(results[0], c.type, dq), near(results[1], c.type, dk), near(results[2], c.type, dv);
   }
 }
+
+} // namespace backward_test

@@ -1,6 +1,8 @@
 // Branches: what both paths compute, on the emulator, against the specification; and what refuses a branch that is wrong.
 #include "specified.h"
 
+namespace branch_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -201,3 +203,5 @@ TEST_CASE("branches: refused where they cannot be") {
   CHECK_THROWS_WITH(other.if_less(other.position(0), other.size("n"), [] {}),
                     Contains("a workgroup has no position(0)"));
 }
+
+} // namespace branch_test

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+namespace check_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -192,3 +194,5 @@ TEST_CASE("check: in a loop of matrix products that goes through LDS, and in a l
   CHECK_THROWS_WITH(launch(0x4400, 0x3c00), Contains("an element of a is below 4"));   // 4
   CHECK_THROWS_WITH(launch(0x3c00, 0x4f40), Contains("an element of c is below 100")); // 29
 }
+
+} // namespace check_test

@@ -16,6 +16,8 @@
 #include <set>
 #include <sstream>
 
+namespace choose_test {
+
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
 
@@ -556,3 +558,5 @@ TEST_CASE("forms: what a build refuses is no form") {
   CHECK(of("kv_write", {{"dtype", "f16"}}).empty());
   CHECK(!of("kv_write", {{"dtype", "f16"}, {"kv-dtype", "f16"}}).empty());
 }
+
+} // namespace choose_test

@@ -9,6 +9,8 @@
 
 #include <span>
 
+namespace derive_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -1305,3 +1307,5 @@ TEST_CASE("sizes: one that may be 0 stands in strides, and is refused in extents
   k.workgroups(0, n, 4), k.workgroups(1, n, 4);
   refused("share", [&] { k.share(4, gap, 4); });
 }
+
+} // namespace derive_test

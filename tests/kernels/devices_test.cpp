@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+namespace devices_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -465,3 +467,5 @@ TEST_CASE("devices: what orders them in machine code is missed when it is gone")
     CHECK(missed["global_load_dword"] == 4);
   }
 }
+
+} // namespace devices_test

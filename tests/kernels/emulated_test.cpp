@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace emulated_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 
@@ -90,3 +92,5 @@ TEST_CASE("operands that are read in halves, of an instruction that takes them w
     right(k, {{33, 40, 100}, {1, 1, 4}});
   }
 }
+
+} // namespace emulated_test

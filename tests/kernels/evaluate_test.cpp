@@ -11,6 +11,8 @@
 #include <cmath>
 #include <random>
 
+namespace evaluate_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace inlay::kernels;
@@ -170,3 +172,5 @@ TEST_CASE("evaluate: what is missing or does not fit is said") {
       Catch::Contains("has 80 elements"));
   CHECK_THROWS_WITH(reference(gemm, "c", {{5, 7}, {}}), Catch::Contains("has 3 sizes"));
 }
+
+} // namespace evaluate_test

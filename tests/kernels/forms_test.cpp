@@ -2,6 +2,8 @@
 // if its rule were too lax.
 #include "specified.h"
 
+namespace forms_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -420,3 +422,5 @@ TEST_CASE("forms: constants are numbers of the type that computes") {
   CHECK_NOTHROW(scaled(3e38, 2e-45));
   CHECK_NOTHROW(scaled(-INFINITY, 1));
 }
+
+} // namespace forms_test

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstring>
 
+namespace gemm_test {
+
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
 
@@ -386,3 +388,5 @@ TEST_CASE("gemm: the judge accepts the reference and no single wrong element") {
     CHECK_THAT(problem.check(wrong).message, Contains("element ("));
   }
 }
+
+} // namespace gemm_test

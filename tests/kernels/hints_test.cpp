@@ -1,6 +1,8 @@
 // Refusals say what to write instead; and what they say is proved.
 #include "specified.h"
 
+namespace hints_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -106,3 +108,5 @@ TEST_CASE("hints: pages that are summed one by one are one axis of a paged tenso
   }
   CHECK(refuted(code_of(pages(true))) == "");
 }
+
+} // namespace hints_test

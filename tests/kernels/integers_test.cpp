@@ -11,6 +11,8 @@
 #include <cmath>
 #include <cstring>
 
+namespace integers_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -378,3 +380,5 @@ TEST_CASE("integers: an integer that was rounded on the way is not that integer"
       k.computes(k.output("w", Element::i32, {N}), [&](const auto& c) { return integer(k(F, {c[0]})); }),
       CodegenError);
 }
+
+} // namespace integers_test

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <random>
 
+namespace large_test {
+
 using namespace specified;
 using Catch::Matchers::Contains;
 
@@ -321,3 +323,5 @@ TEST_CASE("large: pages past 4 GiB, of keys that many and one workgroup reads") 
     for (const std::uint16_t o : l.get<std::uint16_t>(number("o"), j * D, static_cast<std::size_t>(D)))
       REQUIRE(decode(Element::bf16, o) == Approx(static_cast<double>(j) * 4).margin(0.5));
 }
+
+} // namespace large_test

@@ -4,6 +4,8 @@
 #include <set>
 #include <sstream>
 
+namespace limits_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -180,3 +182,5 @@ TEST_CASE("limits: room for waves on a SIMD, or what stands in its way") {
   CHECK_THROWS_WITH(k.waves_per_simd(2), Contains("2 where 3 were said"));
   CHECK(registers(free) > 0);
 }
+
+} // namespace limits_test

@@ -10,6 +10,8 @@
 
 #include <random>
 
+namespace paged_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -651,3 +653,5 @@ TEST_CASE("varlen: rows, pages and ends of blocks are proved, and nothing next t
           return true;
         }) != "");
 }
+
+} // namespace paged_test

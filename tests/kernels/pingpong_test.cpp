@@ -10,6 +10,8 @@
 #include <map>
 #include <set>
 
+namespace pingpong_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -352,3 +354,5 @@ TEST_CASE("ping-pong: refused where it cannot be") {
   CHECK_THAT(with([](auto& s) { s.tile_m = s.tile_n = 256, s.waves_m = 8, s.waves_n = 1; }),
              Contains("there are 256"));
 }
+
+} // namespace pingpong_test

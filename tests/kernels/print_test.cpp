@@ -6,6 +6,8 @@
 #include <inlay/algebra/parse.h>
 #include <set>
 
+namespace print_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -309,3 +311,5 @@ TEST_CASE("print: what it refuses", "[error]") {
   CHECK_THROWS_WITH(with("\\n {}", 1), Contains("a line of ASCII without a backslash"));
   CHECK_NOTHROW(with(many.substr(2), 16));
 }
+
+} // namespace print_test

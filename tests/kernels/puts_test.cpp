@@ -7,6 +7,8 @@
 #include <climits>
 #include <cstring>
 
+namespace puts_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -180,3 +182,5 @@ TEST_CASE("a launch on arrays where they lie: an overrun that ends in the next o
   CHECK(std::all_of(memory.begin(), memory.begin() + 64, [](float v) { return v == 6; }));
   CHECK(std::all_of(memory.begin() + 64, memory.end(), [](float v) { return v == 3; }));
 }
+
+} // namespace puts_test

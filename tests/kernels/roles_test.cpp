@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+namespace roles_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -243,3 +245,5 @@ TEST_CASE("roles: refused where they cannot be") {
   CHECK_THROWS_WITH(expand(reversed), Contains("lds_x is read in each trip before it is written") &&
                                           Contains("the copy before what reads it"));
 }
+
+} // namespace roles_test

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+namespace stagger_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -169,3 +171,5 @@ TEST_CASE("staggered: refused where it cannot be") {
   spec.waves_m = spec.waves_n = 1;
   CHECK_THAT(refusal(spec), Contains("1 wave has no two halves"));
 }
+
+} // namespace stagger_test

@@ -16,6 +16,8 @@
 #include <numeric>
 #include <random>
 
+namespace sum_order_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Verdict = OrderClaim::Verdict;
@@ -841,3 +843,5 @@ TEST_CASE("prebuilt kernels that are deterministic give the same bits in every o
     }
   }
 }
+
+} // namespace sum_order_test

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+namespace ticket_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -244,3 +246,5 @@ TEST_CASE("tickets: parts are summed together only where they are stored") {
   spec.split = 128, spec.gather = true, spec.at_once = 9;
   CHECK_THROWS_WITH(kernels::gemm_program(spec), Contains("1 to 8"));
 }
+
+} // namespace ticket_test

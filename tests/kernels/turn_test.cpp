@@ -11,6 +11,8 @@
 #include <cstring>
 #include <sstream>
 
+namespace turn_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -426,3 +428,5 @@ TEST_CASE("tickets and turns: parts that workgroups add along another axis are n
                Contains("what is read of acc was released by whoever stores it") && Contains("add to it"));
   }
 }
+
+} // namespace turn_test

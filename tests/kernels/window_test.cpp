@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+namespace window_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
@@ -250,3 +252,5 @@ TEST_CASE("a tile is turned by relayout alone, without bank conflicts") {
       CHECK_NOTHROW(kernels::build(std::move(k))); // conflicts are claims
     }
 }
+
+} // namespace window_test

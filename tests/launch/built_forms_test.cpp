@@ -14,6 +14,8 @@
 #include <set>
 #include <sstream>
 
+namespace built_forms_test {
+
 using namespace inlay;
 using Catch::Matchers::Contains;
 
@@ -409,3 +411,5 @@ TEST_CASE("forms: points of a grid, and rows that cover two ranges once", "[form
       REQUIRE(bundle.entries()[0].forms.form_of_row(bundle.entries()[0].forms.row(sizes)) == form);
     }
 }
+
+} // namespace built_forms_test

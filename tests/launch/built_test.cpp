@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+namespace built_test {
+
 using namespace inlay;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("a kernel that was built runs by its manifest: exec, time, validate, i
   CHECK(nlohmann::json::parse(listed.out).at("kernels")[0].at("kernel") == m.kernel);
   CHECK(inlay_command({"bundle", manifest, manifest}).exit == 2);
 }
+
+} // namespace built_test

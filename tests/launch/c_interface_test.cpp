@@ -9,6 +9,8 @@
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay_c.h>
 
+namespace c_interface_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -400,3 +402,5 @@ TEST_CASE("C interface: one emulated processor a process, by all its names") {
   inlay_device_free(device);
   inlay_package_free(package);
 }
+
+} // namespace c_interface_test

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+namespace forms_test {
+
 using namespace inlay::launch;
 
 namespace {
@@ -311,3 +313,5 @@ TEST_CASE("forms: a row is found in less than 100 ns") {
   CHECK(least < 100);
 #endif
 }
+
+} // namespace forms_test

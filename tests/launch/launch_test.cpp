@@ -10,6 +10,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace launch_test {
+
 using namespace inlay::launch;
 
 namespace {
@@ -279,3 +281,5 @@ TEST_CASE("bundles: bytes and back, found by kernel and processor, damage is ref
   CHECK(Bundle({}).entries().empty());
   CHECK(Bundle::parse(Bundle({}).bytes()) == Bundle({}));
 }
+
+} // namespace launch_test

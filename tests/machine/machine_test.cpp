@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+namespace machine_test {
+
 using namespace inlay::machine;
 
 TEST_CASE(
@@ -194,3 +196,5 @@ TEST_CASE("formats: a row's widths add up, names are different") {
   }
   CHECK_THROWS_AS(format("f8"), std::invalid_argument);
 }
+
+} // namespace machine_test

@@ -43,26 +43,26 @@ RUNS = ["inlay run vector_add --auto no", "inlay run layernorm --m 3 --n 2600 --
         "inlay run gemm --m 300 --n 140 --k 264 --scheduler default --dtype bf16 --out f32 --mfma 32 --auto no"]
 # Programs that try to prove something false, and places of code changed so that a rule has to refuse them.
 PROVED = ["adversary"]
-CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen_schedule", "kernel_mutations --sample 60 --seed 4"]
+CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen [#schedule_test]", "kernel_mutations --sample 60 --seed 4"]
 
 # What is mutated, the folders to build for it, and for which files what must notice, quickest first: tests, of which a name may have
-# a tag, or programs with their arguments.
+# tags, `[#file]` too, or programs with their arguments.
 PROGRAMS = ("inlay", "random_programs", "kernel_mutations", "machine_mutations")
 # Machine code that is right, which has to be validated, and damaged machine code, of which nothing that behaves otherwise may be.
 VALIDATED = ["inlay validate " + k for k in (
     "vector_add", "moe_blocks", "concat", "moe_sort", "pad", "causal_conv1d", "rope", "softmax --threads 128 --vectors 1", "dropout", "mla_reduce", "moe_starts",
     "gemm --tile 32x32x64 --waves 1x1")]
-DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000", "validate_code"]
+DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000", "validate_code ~[#claims_test]~[#values_test]~[.]"]
 WHAT = {
-    "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"])]),
+    "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_values", "algebra_laws ~[#exhaustive_laws_test]~[.]"])]),
     "codegen": ("codegen", "algebra;solver;codegen;runtime;validate;kernels;cli", [
         ("codegen/(address|provenance/.*)", PROVED + CLAIMS + RUNS), ("codegen/(expand|emit_ir|emit_asm|schedule/apply)", RUNS + CLAIMS)]),
     "validate": ("validate", "algebra;solver;codegen;runtime;validate;kernels;cli", [
-        ("validate/claims|values_at_sizes", ["validate_claims", "validate_values"]), ("", VALIDATED + DAMAGED)]),
+        ("validate/claims|values_at_sizes", ["validate_code [#claims_test],[#values_test]"]), ("", VALIDATED + DAMAGED)]),
     "solver": ("solver", "algebra;solver", [
-        ("certificates/", ["solver_unit ~[long]", "solver_verdicts [forged]", "solver_unit [long]"]),
-        ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit ~[long]", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
-        ("", ["solver_unit ~[long]", "solver_verdicts [decided]", "solver_random", "solver_unit [long]"])]),
+        ("certificates/", ["solver_unit ~[long]~[#lds_test]~[#coalescing_test]", "solver_random [forged]", "solver_unit [long]"]),
+        ("questions/(banks|coalescing|lds|search)", ["solver_unit ~[long]", "solver_random [decided]", "solver_random [forged]"]),
+        ("", ["solver_unit ~[long]~[#lds_test]~[#coalescing_test]", "solver_random [decided]", "solver_random [#random_test],[#ceilings_test]", "solver_unit [long]"])]),
 }
 
 # (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
@@ -238,7 +238,7 @@ class Tree:
         program, *arguments = name.split()
         if program in PROGRAMS:
             return [name]
-        done = subprocess.run([os.path.join(self.build, "bin", self.program(program)), *arguments, "--list-test-names-only"], stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([os.path.join(self.build, "bin", self.program(program)), *arguments, "-#", "--list-test-names-only"], stdout=subprocess.PIPE, text=True)
         return [f"{program}: {case}" for case in done.stdout.split("\n") if case]
 
     def test(self, name, seconds=None, mutant=0, **environment):

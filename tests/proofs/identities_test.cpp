@@ -19,6 +19,8 @@
 #include <random>
 #include <set>
 
+namespace identities_test {
+
 using namespace inlay;
 using namespace inlay::solver;
 
@@ -529,3 +531,5 @@ TEST_CASE("symbolic instances, for all sizes") {
       prove_equal(Subject("Sw<2,1,3> o 64*N + i", "64"), Subject("64*N + (i ^ ((i >> 3) & 6))", "64"))); // 46
   proved(prove_aligned("(a,b):(V*x,V)", "V"));                                                           // 52
 }
+
+} // namespace identities_test

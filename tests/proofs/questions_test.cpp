@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+namespace questions_test {
+
 using namespace inlay::solver;
 using nlohmann::json;
 
@@ -222,3 +224,5 @@ TEST_CASE("one stride off by one is refuted in every equality about a layout") {
   }
   CHECK(mutants > 60);
 }
+
+} // namespace questions_test

@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+namespace smt_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -134,3 +136,5 @@ TEST_CASE("the naive forms are refuted") {
     if (q.contains("index")) CHECK(v.witness->index == q["index"].get<std::int64_t>());
   }
 }
+
+} // namespace smt_test

@@ -7,6 +7,8 @@
 #include <inlay/runtime/hip.h>
 #include <nlohmann/json.hpp>
 
+namespace benchmark_test {
+
 using namespace inlay::runtime;
 
 TEST_CASE("quantiles of a known sample") {
@@ -71,3 +73,5 @@ TEST_CASE(
     CHECK(device.last_launch().statistics.instructions == 6);
   }
 }
+
+} // namespace benchmark_test

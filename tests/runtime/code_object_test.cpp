@@ -5,6 +5,8 @@
 #include <inlay/runtime/names.h>
 #include <random>
 
+namespace code_object_test {
+
 using namespace inlay::runtime;
 using image::argument;
 using image::Bytes;
@@ -282,3 +284,5 @@ TEST_CASE("names of kernels as C++ writes them", "[names]") {
   CHECK(of("ns::scale").empty());
   CHECK(of("").empty());
 }
+
+} // namespace code_object_test

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <random>
 
+namespace emulator_aiter_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -257,3 +259,5 @@ TEST_CASE("AITER bf16 gemm 32x64 with split K") {
     check(download<std::uint16_t>(device, pd, std::size_t{m} * n), want, magnitude, k);
   }
 }
+
+} // namespace emulator_aiter_test

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <random>
 
+namespace emulator_bounds_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -343,3 +345,5 @@ TEST_CASE("a damaged code object ends in a result or in an error", "[fuzz]") {
   CHECK(ran > objects / 10);
   CHECK(refused > objects / 10);
 }
+
+} // namespace emulator_bounds_test

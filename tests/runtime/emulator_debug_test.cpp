@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <inlay/runtime/isa/line_table.h>
 
+namespace emulator_debug_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -337,3 +339,5 @@ TEST_CASE("assembly with a file name gets its own lines; a damaged table is no e
     }
   }
 }
+
+} // namespace emulator_debug_test

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+namespace emulator_defects_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -179,3 +181,5 @@ TEST_CASE("padding that is copied is a note, everything else that is stored unde
     CHECK(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.note; }) == c.note);
   }
 }
+
+} // namespace emulator_defects_test

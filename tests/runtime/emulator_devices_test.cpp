@@ -5,6 +5,8 @@
 #include <random>
 #include <regex>
 
+namespace emulator_devices_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -469,3 +471,5 @@ TEST_CASE("devices: a deadlock over devices is said") {
   CHECK_THROWS_WITH(device.launch_on_devices(f, {.grid = {2, 1, 1}, .block = {64, 1, 1}}, arguments),
                     Catch::Contains("a deadlock: 4 workgroups wait") && Catch::Contains("of device 1"));
 }
+
+} // namespace emulator_devices_test

@@ -3,6 +3,8 @@
 
 #include <random>
 
+namespace emulator_garbage_test {
+
 using namespace emulator_test;
 
 TEST_CASE("random code never harms the process", "[error]") {
@@ -37,3 +39,5 @@ TEST_CASE("random code never harms the process", "[error]") {
   }
   CHECK(refused > 50);
 }
+
+} // namespace emulator_garbage_test

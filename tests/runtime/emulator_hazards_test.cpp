@@ -3,6 +3,8 @@
 // down here a second time by instruction.
 #include "emulator_support.h"
 
+namespace emulator_hazards_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("wait states: noted at one less than needed, silent at what is needed"
     }
   }
 }
+
+} // namespace emulator_hazards_test

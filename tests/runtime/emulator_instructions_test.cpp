@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+namespace emulator_instructions_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -97,3 +99,5 @@ TEST_CASE("every instruction of Triton's kernels is executed") {
     }
   }
 }
+
+} // namespace emulator_instructions_test

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+namespace emulator_loading_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -336,3 +338,5 @@ TEST_CASE("printf of HIP through a buffer, as clang compiles it: of constant tex
                    "item 63 of: text long, 31.50, 100 %, x, 1099511627776\n"
                    "from memory: 5 2\n");
 }
+
+} // namespace emulator_loading_test

@@ -4,6 +4,8 @@
 
 #include <random>
 
+namespace emulator_paths_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -264,3 +266,5 @@ TEST_CASE("atomics on global memory give the same on several threads as on one")
   }
   CHECK(memory[0] == memory[1]);
 }
+
+} // namespace emulator_paths_test

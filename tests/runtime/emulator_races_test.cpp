@@ -8,6 +8,8 @@
 #include <optional>
 #include <random>
 
+namespace emulator_races_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -704,3 +706,5 @@ TEST_CASE(
     }
   }
 }
+
+} // namespace emulator_races_test

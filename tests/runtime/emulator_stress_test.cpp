@@ -4,6 +4,8 @@
 
 #include <random>
 
+namespace emulator_stress_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -176,3 +178,5 @@ TEST_CASE("stress: workgroups come in another order where no atomics of floating
   const auto sum = result(sums + last, false, 1, 1);
   for (const std::uint64_t seed : {1U, 2U, 3U}) CHECK(result(sums + last, true, seed, 2) == sum);
 }
+
+} // namespace emulator_stress_test

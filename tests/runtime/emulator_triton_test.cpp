@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+namespace emulator_triton_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -264,3 +266,5 @@ TEST_CASE("rmsnorm bf16 of Triton") {
     CHECK(worst <= 1.0);
   }
 }
+
+} // namespace emulator_triton_test

@@ -5,6 +5,8 @@
 #include <bit>
 #include <random>
 
+namespace emulator_wave_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -512,3 +514,5 @@ TEST_CASE("a load is done when its counter cannot count another") {
     CHECK(findings("ds_read_b32", 10, loads).empty() == (loads > 15));
   }
 }
+
+} // namespace emulator_wave_test

@@ -11,6 +11,8 @@
 #include <random>
 #include <sstream>
 
+namespace isa_report_test {
+
 using namespace inlay::runtime;
 using namespace inlay::runtime::isa;
 
@@ -520,3 +522,5 @@ TEST_CASE("hand-tuned kernels: the numbers of an independent analysis") {
   }
   CHECK(seen > 0);
 }
+
+} // namespace isa_report_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/runtime/kernarg.h>
 
+namespace kernarg_test {
+
 using namespace inlay::runtime;
 using image::argument;
 
@@ -170,3 +172,5 @@ TEST_CASE("geometry is checked against the kernel and the device") {
   CHECK_THROWS_WITH(check_geometry(k, geometry({1, 1, 1}, {256, 1, 1}), 65536),
                     Catch::Contains("--block 64,4,1"));
 }
+
+} // namespace kernarg_test

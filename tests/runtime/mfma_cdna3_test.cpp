@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace mfma_cdna3_test {
+
 using namespace inlay::runtime;
 using oracle::Problem;
 using oracle::Registers;
@@ -211,3 +213,5 @@ TEST_CASE("one product shows the cut: what lies 25 bits below the largest of a g
   CHECK(p.numbers(exact)[0] == 1.0);
   CHECK(p.numbers(ordered)[0] == 0.0);
 }
+
+} // namespace mfma_cdna3_test

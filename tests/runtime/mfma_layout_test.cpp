@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+namespace mfma_layout_test {
+
 using namespace inlay::runtime;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("single-block forms have the thread-value layouts of CuTe-style atoms"
     }
   }
 }
+
+} // namespace mfma_layout_test

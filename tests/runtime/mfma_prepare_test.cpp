@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/runtime/isa/assemble.h>
 
+namespace mfma_prepare_test {
+
 using namespace inlay::runtime;
 using oracle::Problem;
 using oracle::Registers;
@@ -230,3 +232,5 @@ TEST_CASE("gfx90a: f16 and bf16 products know no subnormals, those of f32 do", "
       ->execute(wave);
   CHECK((wave.row(0)[0] & 0x7fffffffU) == 0);
 }
+
+} // namespace mfma_prepare_test

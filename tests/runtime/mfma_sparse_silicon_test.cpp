@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace mfma_sparse_silicon_test {
+
 using namespace inlay::runtime;
 using oracle::Problem;
 using oracle::Registers;
@@ -133,3 +135,5 @@ TEST_CASE("sparse products pair the elements that probes of an MI350 paired", "[
     }
   }
 }
+
+} // namespace mfma_sparse_silicon_test

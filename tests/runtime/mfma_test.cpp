@@ -12,6 +12,8 @@
 #include <cstring>
 #include <limits>
 
+namespace mfma_test {
+
 using namespace inlay::runtime;
 using oracle::Problem;
 using oracle::Registers;
@@ -536,3 +538,5 @@ TEST_CASE("conversions of 64 lanes are the scalar ones, with every kernel", "[mf
     }
   }
 }
+
+} // namespace mfma_test

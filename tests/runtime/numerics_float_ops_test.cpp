@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+namespace numerics_float_ops_test {
+
 using namespace inlay::runtime::numerics;
 
 namespace {
@@ -427,3 +429,5 @@ TEST_CASE("the segments of 2/pi add up to it, and follow the exponent", "[numeri
   CHECK(trig_preop(std::ldexp(1.0, 1000), 31) == 0.0); // past the last bit
   CHECK(trig_preop(std::ldexp(1.0, 1968 - 1023), 0) > 0);
 }
+
+} // namespace numerics_float_ops_test

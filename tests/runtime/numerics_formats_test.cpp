@@ -15,6 +15,8 @@
 #include <immintrin.h>
 #endif
 
+namespace numerics_formats_test {
+
 using namespace inlay::runtime::numerics;
 
 namespace {
@@ -328,3 +330,5 @@ TEST_CASE("E8M0 and xf32", "[numerics]") {
 
 static_assert(widen<Format::e4m3fn>(0x38) == 1.0f && widen<Format::e4m3fnuz>(0x38) == 0.5f);
 static_assert(narrow<Format::e2m1>(2.5f) == 0x4 && narrow<Format::f16>(65520.0f) == 0x7c00);
+
+} // namespace numerics_formats_test

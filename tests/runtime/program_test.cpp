@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/runtime/isa/assemble.h>
 
+namespace program_test {
+
 using namespace inlay::runtime::isa;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("assembled kernels link in process") {
   REQUIRE(hsaco.size() > 64);
   CHECK(std::string(hsaco.begin() + 1, hsaco.begin() + 4) == "ELF");
 }
+
+} // namespace program_test

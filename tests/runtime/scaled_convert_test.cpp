@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace scaled_convert_test {
+
 using namespace inlay::runtime;
 using numerics::Format;
 
@@ -233,3 +235,5 @@ TEST_CASE("scaled conversions read scalars, constants and modifiers", "[numerics
   CHECK(emulator::prepare_scaled_conversion(one("v_cvt_scalef32_pk_fp4_f32 v0, v1, v2, 1.0"),
                                             isa::Arch::gfx942, 256) == nullptr);
 }
+
+} // namespace scaled_convert_test

@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+namespace vector_functions_test {
+
 using namespace inlay::runtime::emulator;
 
 namespace {
@@ -209,3 +211,5 @@ TEST_CASE("rows are gathered and scattered alike by every instruction set of thi
     for (const auto& s : seen) CHECK(s == seen[0]);
   }
 }
+
+} // namespace vector_functions_test

@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+namespace arithmetic_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -378,3 +380,5 @@ TEST_CASE("arithmetic: a sum of multiples is least in a corner, which answers wi
                                  {"r >= 1", "r <= 100", "t >= 0", "t <= 9971", "k >= 0", "k <= 700"}, none);
   CHECK(v.outcome == Outcome::refuted);
 }
+
+} // namespace arithmetic_test

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/solver/prove.h>
 
+namespace bad_input_test {
+
 using namespace inlay::solver;
 
 TEST_CASE("malformed subjects") {
@@ -69,3 +71,5 @@ TEST_CASE("division by zero and extents that vanish are the question's fault") {
   CHECK_NOTHROW(prove_injective("M - 1:1", {"M >= 2"}));
   CHECK_NOTHROW(prove_equal(Subject("select(i == 3, 3, 8 / (i - 3))", "8"), Subject("i", "8")));
 }
+
+} // namespace bad_input_test

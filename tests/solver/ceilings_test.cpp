@@ -11,6 +11,8 @@
 #include <functional>
 #include <random>
 
+namespace ceilings_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -309,3 +311,5 @@ TEST_CASE("random spellings are read alike by prover and checker") {
   }
   CHECK(accepted > 200);
 }
+
+} // namespace ceilings_test

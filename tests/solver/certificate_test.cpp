@@ -10,6 +10,8 @@
 #include "forging.h"
 #include "questions/engine.h"
 
+namespace certificate_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -488,3 +490,5 @@ TEST_CASE("numbers at the ends of 128 bits do not mislead the checker") {
   CHECK_FALSE(inside("((0 - 4611686018427387904*4611686018427387904)*8) / (i*0 - 1) + j", "2 | n"));
   CHECK(inside("i*0 + j", "2 | n"));
 }
+
+} // namespace certificate_test

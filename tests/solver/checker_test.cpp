@@ -6,6 +6,8 @@
 
 #include "forging.h"
 
+namespace checker_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -240,3 +242,5 @@ TEST_CASE("checker: lines of waves that are none") {
   rejected(claim("(64,N):(1,1)", n));
   rejected(claim("(N,8):(8,1)", n));
 }
+
+} // namespace checker_test

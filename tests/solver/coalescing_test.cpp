@@ -5,6 +5,8 @@
 #include <random>
 #include <set>
 
+namespace coalescing_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_CASE("coalesced agrees with the set of bytes on random layouts") {
   CHECK(symbolic > 50);
   CHECK(open < 120);
 }
+
+} // namespace coalescing_test

@@ -3,6 +3,8 @@
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/prove.h>
 
+namespace defects_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -277,3 +279,5 @@ TEST_CASE("a definition that is no polynomial loses none of the other conditions
   CHECK(prove_aligned("2:M", "T", {"M == N / 3", "M % T == 0"}).outcome == Outcome::proved);
   CHECK(prove_aligned("2:M+1", "T", {"M == N / 3", "M % T == 0"}).outcome == Outcome::refuted);
 }
+
+} // namespace defects_test

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+namespace lds_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("conditions that small values of the symbols do not satisfy do not pro
   CHECK(prove_conflict_free(Subject("(l, i) -> l*128*m*(i/5)", "(64,m)"), "ds_read_b32", "gfx942").outcome !=
         Outcome::proved);
 }
+
+} // namespace lds_test

@@ -6,6 +6,8 @@
 
 #include "layers/subject.h"
 
+namespace pieces_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -159,3 +161,5 @@ TEST_CASE("a hard question ends within its steps and says how to raise them") {
   huge.enumeration_limit = std::uint64_t{1} << 40;
   CHECK_THROWS_AS(prove_injective("4:1", {}, huge), QuestionError);
 }
+
+} // namespace pieces_test

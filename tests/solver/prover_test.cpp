@@ -10,6 +10,8 @@
 
 #include "layers/pieces.h"
 
+namespace prover_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -132,3 +134,5 @@ TEST_CASE("prover: searches look at all of their candidates and at nothing else"
   REQUIRE_FALSE(tilers.empty());
   for (const TilerChoice& t : tilers) CHECK(t.rows * t.columns == 96 * 4);
 }
+
+} // namespace prover_test

@@ -10,6 +10,8 @@
 #include <inlay/algebra/parse.h>
 #include <random>
 
+namespace questions_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -305,3 +307,5 @@ TEST_CASE("what covers may begin below 0 and leave gaps") {
   CHECK(prove_covers("0-M-2 o (M,3):(1,M+3)", "M").outcome == Outcome::refuted);
   CHECK(prove_covers("1 o M:1", "1").outcome == Outcome::refuted);
 }
+
+} // namespace questions_test

@@ -1,4 +1,6 @@
 // Verdicts against the definition by enumeration, on random layouts.
+#include "slow.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <inlay/solver/prove.h>
@@ -6,16 +8,13 @@
 #include <random>
 #include <set>
 
+namespace random_test {
+
 using namespace inlay::solver;
 
 namespace {
 
-constexpr int rounds =
-#ifdef INLAY_SLOW_ROUNDS
-    INLAY_SLOW_ROUNDS;
-#else
-    10000;
-#endif
+const int rounds = is_slow() ? 100000 : 10000;
 
 struct Random {
   std::mt19937 engine{20261121};
@@ -113,7 +112,8 @@ std::optional<long> difference(const Sample& a, const Sample& b) {
 } // namespace
 
 TEST_CASE(
-    "equality of concrete layouts and swizzled layouts agrees with enumeration, smallest index included") {
+    "equality of concrete layouts and swizzled layouts agrees with enumeration, smallest index included",
+    "[slow]") {
   Random random;
   int equal = 0, different = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -135,7 +135,7 @@ TEST_CASE(
   CHECK(different > rounds / 10);
 }
 
-TEST_CASE("injective and bijective agree with enumeration") {
+TEST_CASE("injective and bijective agree with enumeration", "[slow]") {
   Random random;
   int yes = 0, no = 0, onto = 0;
   for (int round = 0; round < rounds / 2; ++round) {
@@ -178,7 +178,7 @@ TEST_CASE("injective and bijective agree with enumeration") {
   CHECK(onto > rounds / 20);
 }
 
-TEST_CASE("disjoint agrees with enumeration") {
+TEST_CASE("disjoint agrees with enumeration", "[slow]") {
   Random random;
   int apart = 0, shared = 0;
   for (int round = 0; round < rounds / 4; ++round) {
@@ -197,7 +197,7 @@ TEST_CASE("disjoint agrees with enumeration") {
   CHECK(shared > rounds / 40);
 }
 
-TEST_CASE("symbolic layouts: known-equal rewrites are proved, one-place mutations refuted") {
+TEST_CASE("symbolic layouts: known-equal rewrites are proved, one-place mutations refuted", "[slow]") {
   Random random;
   for (int round = 0; round < rounds / 5; ++round) {
     // Compact or padded layouts over symbols; a rewrite splits a mode by a constant or merges neighbours.
@@ -244,7 +244,7 @@ TEST_CASE("symbolic layouts: known-equal rewrites are proved, one-place mutation
   }
 }
 
-TEST_CASE("formulas against enumeration: random digit formulas with / % ^ &") {
+TEST_CASE("formulas against enumeration: random digit formulas with / % ^ &", "[slow]") {
   Random random;
   int proved = 0, refuted = 0;
   for (int round = 0; round < rounds / 10; ++round) {
@@ -280,3 +280,5 @@ TEST_CASE("formulas against enumeration: random digit formulas with / % ^ &") {
   CHECK(proved > rounds / 100);
   CHECK(refuted > rounds / 100);
 }
+
+} // namespace random_test

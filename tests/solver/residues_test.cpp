@@ -10,6 +10,8 @@
 #include "forging.h"
 #include "layers/subject.h"
 
+namespace residues_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -437,3 +439,5 @@ TEST_CASE("bijections by digits that reach beyond the domain and by bounds of bl
   CHECK_FALSE(accepted("; property bijective\n" + head + "r*128 + (c ^ (r%8)*16)\n; domain (R - 1,128)\n" +
                        mine)); // perhaps empty
 }
+
+} // namespace residues_test

@@ -8,6 +8,8 @@
 #include <inlay/algebra/ops/composition.h>
 #include <inlay/algebra/parse.h>
 
+namespace search_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -103,3 +105,5 @@ TEST_CASE("obligations of the algebra are discharged by the prover") {
   CHECK(p.decide(Claim{ClaimKind::same, {}, {a, inlay::parse_sym_layout(context, "m*n:1")}}) ==
         inlay::Truth::yes);
 }
+
+} // namespace search_test

@@ -10,6 +10,8 @@
 
 #include "questions/engine.h"
 
+namespace verdicts_test {
+
 using namespace inlay::solver;
 
 namespace {
@@ -138,3 +140,5 @@ TEST_CASE("the checker rejects a proof of what is false, in the prover's own wor
   }
   CHECK(rejected.size() == 10);
 }
+
+} // namespace verdicts_test

@@ -3,6 +3,8 @@
 
 #include <inlay/validate/claims.h>
 
+namespace claims_test {
+
 using namespace inlay::runtime;
 using namespace inlay::kernels::validate;
 using symbolic::Verdict;
@@ -396,3 +398,5 @@ TEST_CASE("claims that cannot be read") {
   CHECK(c.accesses[0].address == 0x1f);
   CHECK(c.trips == 7U);
 }
+
+} // namespace claims_test

@@ -22,6 +22,8 @@
 #include <functional>
 #include <random>
 
+namespace code_test {
+
 using namespace inlay;
 using namespace inlay::kernels::validate;
 using Catch::Matchers::Contains;
@@ -1502,3 +1504,5 @@ TEST_CASE(
   }
   CHECK(compared > 300);
 }
+
+} // namespace code_test

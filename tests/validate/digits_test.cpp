@@ -7,6 +7,8 @@
 
 #include <random>
 
+namespace digits_test {
+
 using inlay::Assignment, inlay::AtomId, inlay::Int, inlay::Interval, inlay::Sym;
 namespace codegen = inlay::codegen;
 namespace runtime = inlay::runtime;
@@ -107,3 +109,5 @@ TEST_CASE("formulas: one quotient stands for all of the same values, and a bound
   CHECK((d.formulas.by_tables(floor_div(Sym(171) * d.u, Sym(512))) == floor_div(d.u, Sym(3))));
   CHECK((d.formulas.as_bound(Sym(8) - floor_div(d.u + Sym(2), Sym(2))) == Sym(15) - d.u));
 }
+
+} // namespace digits_test

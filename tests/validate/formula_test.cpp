@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+namespace formula_test {
+
 using namespace inlay::runtime;
 using namespace inlay::runtime::symbolic;
 
@@ -386,3 +388,5 @@ TEST_CASE("whatever the emulator executes has its values as a formula, or none")
       CHECK(all.with.contains(name));
   }
 }
+
+} // namespace formula_test

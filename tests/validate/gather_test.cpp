@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace gather_test {
+
 using namespace inlay;
 using namespace inlay::kernels::validate;
 using MachineVerdict = runtime::symbolic::Verdict;
@@ -32,7 +34,7 @@ codegen::Code changed(const codegen::Code& code, Change change) {
 
 } // namespace
 
-TEST_CASE("rows through a table are validated; without their guard they are not") {
+TEST_CASE("rows through a table are validated; without their guard they are not", "[.][slow]") {
   const kernels::Artifact a = kernels::find_kernel("moe_stage1")->build({}, {});
   const codegen::Code& code = a.source->code;
   const CodeReport r = validate(a, code);
@@ -49,7 +51,7 @@ TEST_CASE("rows through a table are validated; without their guard they are not"
             .verdict != MachineVerdict::validated);
 }
 
-TEST_CASE("numbers know that a table past its end names row 0") {
+TEST_CASE("numbers know that a table past its end names row 0", "[.][slow]") {
   // Trips that begin before the loop's end is known load their ids past it; found by a random program.
   using namespace codegen;
   for (const char* scheduler : {"default", "modulo"}) {
@@ -78,7 +80,8 @@ TEST_CASE("numbers know that a table past its end names row 0") {
   }
 }
 
-TEST_CASE("numbers in which a table names one row twice refute nothing: which store is later nothing says") {
+TEST_CASE("numbers in which a table names one row twice refute nothing: which store is later nothing says",
+          "[.][slow]") {
   // 16 rows of which two or more are the same one where there are fewer; found by a random program.
   using namespace codegen;
   for (const double factor : {0.5, 0.25}) {
@@ -106,7 +109,7 @@ TEST_CASE("numbers in which a table names one row twice refute nothing: which st
   }
 }
 
-TEST_CASE("a word that may hold anything may be read and dropped") {
+TEST_CASE("a word that may hold anything may be read and dropped", "[.][slow]") {
   // The upper half of a conversion to bf16 is of a scalar register with an old mask: it changes from trip to trip.
   kernels::AttentionSpec attention;
   attention.arch = "gfx950";
@@ -116,3 +119,5 @@ TEST_CASE("a word that may hold anything may be read and dropped") {
   CHECK(r.verdict == MachineVerdict::validated);
   CHECK(r.loops == 1);
 }
+
+} // namespace gather_test

@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+namespace hands_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using kernels::validate::CodeOptions, kernels::validate::CodeReport, kernels::validate::validate_code;
@@ -282,3 +284,5 @@ TEST_CASE("validation: comparisons of integers in maps, each with the machine's 
       CHECK((r.verdict == Verdict::validated) == (m == c));
     }
 }
+
+} // namespace hands_test

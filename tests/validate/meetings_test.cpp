@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <regex>
 
+namespace meetings_test {
+
 using namespace inlay;
 using MachineVerdict = runtime::symbolic::Verdict;
 
@@ -171,3 +173,5 @@ TEST_CASE("a meeting of devices that waits for less, or tells less, is not valid
                 "$2$1"},
            });
 }
+
+} // namespace meetings_test

@@ -5,10 +5,12 @@
 
 #include <catch2/catch.hpp>
 
+namespace numbers_test {
+
 using namespace inlay;
 using namespace inlay::kernels::validate;
 
-TEST_CASE("numbers refute no kernel as it is") {
+TEST_CASE("numbers refute no kernel as it is", "[.][slow]") {
   using Flags = kernels::Flags;
   const std::vector<std::pair<const char*, Flags>> all{
       {"gemm", {}},
@@ -69,3 +71,5 @@ TEST_CASE("numbers refute no kernel as it is") {
     CHECK(r.verdict == runtime::symbolic::Verdict::undecided);
   }
 }
+
+} // namespace numbers_test

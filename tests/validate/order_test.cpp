@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+namespace order_test {
+
 using namespace inlay::runtime;
 using namespace inlay::runtime::symbolic;
 
@@ -534,3 +536,5 @@ TEST_CASE("writes of hardware registers are followed where no instruction does a
     CHECK_FALSE(flows(line));
   }
 }
+
+} // namespace order_test

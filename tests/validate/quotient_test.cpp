@@ -8,6 +8,8 @@
 #include <cmath>
 #include <random>
 
+namespace quotient_test {
+
 using namespace inlay::runtime;
 using namespace inlay::runtime::symbolic;
 
@@ -249,3 +251,5 @@ TEST_CASE("a program that may change how floats are rounded has no quotients") {
   const auto object = assembled(lines);
   CHECK_FALSE(Setting(object, object.kernel("k"), {64}, 0).rounds_to_nearest());
 }
+
+} // namespace quotient_test

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <map>
 
+namespace roles_test {
+
 using namespace inlay;
 using namespace inlay::codegen;
 using kernels::validate::CodeOptions, kernels::validate::CodeReport, kernels::validate::validate_code;
@@ -112,3 +114,5 @@ TEST_CASE("roles: machine code is validated, and not when a wave does something 
     }
   }
 }
+
+} // namespace roles_test

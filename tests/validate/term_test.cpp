@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace term_test {
+
 using namespace inlay::runtime::symbolic;
 
 namespace {
@@ -332,3 +334,5 @@ TEST_CASE("what grows without an end has an end: sums, texts, and the pool") {
   CHECK_THROWS_AS(grow(), TooLarge);
   CHECK(t.bytes() < 3 * most);
 }
+
+} // namespace term_test

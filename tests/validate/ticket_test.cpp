@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace ticket_test {
+
 using namespace inlay;
 using kernels::validate::CodeReport, kernels::validate::validate_code;
 using Verdict = runtime::symbolic::Verdict;
@@ -169,3 +171,5 @@ TEST_CASE(
     CHECK(r.verdict == Verdict::validated);
   }
 }
+
+} // namespace ticket_test

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <random>
 
+namespace values_test {
+
 using namespace inlay::runtime;
 using namespace inlay::kernels::validate;
 using symbolic::Verdict;
@@ -700,3 +702,5 @@ TEST_CASE("values: claims with edits drawn at random are read, or refused with t
   CHECK(results > 20);
   CHECK(refused > 100);
 }
+
+} // namespace values_test

@@ -3,6 +3,8 @@
 
 #include <inlay/runtime/timing/calibrate.h>
 
+namespace calibrate_test {
+
 using namespace timing_test;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("several numbers at once") {
     CHECK(std::abs(value(c.parameters, name) - value(truth, name)) <= 3);
   }
 }
+
+} // namespace calibrate_test

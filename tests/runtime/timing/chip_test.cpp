@@ -3,6 +3,8 @@
 
 #include <inlay/runtime/timing/chip.h>
 
+namespace chip_test {
+
 using namespace timing_test;
 
 TEST_CASE("workgroups fill the units in rounds") {
@@ -435,3 +437,5 @@ TEST_CASE("no launch moves more than memory can") {
   CHECK(rate < p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] * 1.02);
   CHECK(rate > p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] * 0.7);
 }
+
+} // namespace chip_test

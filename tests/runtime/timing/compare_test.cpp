@@ -3,6 +3,8 @@
 
 #include <inlay/runtime/timing/compare.h>
 
+namespace compare_test {
+
 using namespace timing_test;
 
 namespace {
@@ -175,3 +177,5 @@ TEST_CASE("the loops side by side: stretches between waits, with the clocks of a
       std::any_of(apart.schedule.begin(), apart.schedule.end(), [](const auto& p) { return !p.candidate; }));
   CHECK(isa::schedule_text(apart).find("MFMA clocks") != std::string::npos);
 }
+
+} // namespace compare_test

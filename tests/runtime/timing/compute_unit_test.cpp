@@ -4,6 +4,8 @@
 
 #include <random>
 
+namespace compute_unit_test {
+
 using namespace timing_test;
 
 namespace {
@@ -386,3 +388,5 @@ TEST_CASE("time adds up over workgroups that follow each other on a unit") {
       clocks(record(body, {.workgroups = {0, 1, 2, 3}, .grid = 4}), bare(), {.resident = 4});
   CHECK(beside <= one_group + 4);
 }
+
+} // namespace compute_unit_test

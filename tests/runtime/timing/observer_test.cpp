@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+namespace observer_test {
+
 using namespace emulator_test;
 
 namespace {
@@ -299,3 +301,5 @@ TEST_CASE("what decides no address and no branch need not be executed to see the
     }
   }
 }
+
+} // namespace observer_test

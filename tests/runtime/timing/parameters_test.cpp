@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <inlay/runtime/timing/parameters.h>
 
+namespace parameters_test {
+
 using namespace inlay::runtime;
 using namespace inlay::runtime::timing;
 
@@ -53,3 +55,5 @@ TEST_CASE("damaged parameters are one message") {
   CHECK_THROWS(p.with("lds_fifo_entries", 0));
   CHECK_THROWS(p.with("hbm_latency_clk", -1));
 }
+
+} // namespace parameters_test

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+namespace thread_trace_test {
+
 using namespace timing_test;
 
 namespace {
@@ -380,3 +382,5 @@ TEST_CASE("how far apart instructions are is the commonest, or what was known if
   CHECK(fitted_to(32, {{20, 8}, {90, 24}}) == 24); // never so far apart
   CHECK(fitted_to(24, {{60, 8}, {50, 24}}) == 8);
 }
+
+} // namespace thread_trace_test

@@ -117,7 +117,7 @@ const Tensor& Workload::tensor(const std::string& name) const {
 std::vector<std::int64_t> Workload::extents(const std::string& name) const {
   return extents_of(program_, tensor(name), sizes_);
 }
-const std::vector<double>& Workload::values(const std::string& name) const {
+const std::vector<double>& Workload::nothing_for(const std::string& name) const {
   return input_.tensors.at(tensor(name).id);
 }
 
@@ -127,7 +127,8 @@ void Workload::set(const std::string& name, std::vector<double> values) {
     throw std::invalid_argument(
         fmt::format("{}: {} values for {} elements", name, values.size(), count(extents(name))));
   for (double& v : values) v = codegen::rounded(t.element, v, codegen::Overflow::saturate);
-  input_.tensors[t.id] = std::move(values);
+  const auto [at, is_new] = input_.tensors.insert_or_assign(t.id, std::move(values));
+  if (is_new) given_.emplace_back(name, &at->second);
 }
 
 void Workload::random(const std::string& name, std::uint64_t seed, double scale, bool positive) {

@@ -19,11 +19,18 @@ namespace inlay::kernels {
 class Workload {
 public:
   Workload(codegen::Program program, std::vector<std::int64_t> sizes);
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] codegen::Program& program() { return program_; }
   [[nodiscard]] const codegen::Tensor& tensor(const std::string& name) const;
   [[nodiscard]] std::vector<std::int64_t> extents(const std::string& name) const;
-  [[nodiscard]] const std::vector<double>& values(const std::string& name) const;
+  /// References ask for elements one by one, `w.values("x")[i]`: for a literal the search is a comparison or two of words.
+  [[nodiscard]] const std::vector<double>& values(std::string_view name) const {
+    for (const auto& [of, values] : given_)
+      if (of == name) return *values;
+    return nothing_for(std::string(name));
+  }
   /// Rounds to the tensor's element. Requires: as many values as it has elements, row-major over coordinates.
   void set(const std::string& name, std::vector<double> values);
   /// Uniform in [-scale, scale) from the seed, or in (0, scale].
@@ -42,6 +49,8 @@ public:
   [[nodiscard]] Problem problem() const;
 
 private:
+  /// Throws: std::invalid_argument for no tensor, std::out_of_range for one without values.
+  const std::vector<double>& nothing_for(const std::string& name) const;
   /// Rows that a table names and a store replaces (`Program::puts`). Errors: std::invalid_argument for two entries of one row.
   void check_names_once(const codegen::Program::Specification& spec) const;
 
@@ -49,6 +58,7 @@ private:
   std::vector<std::int64_t> sizes_;
   LaunchPlan plan_;
   EvaluationInput input_;
+  std::vector<std::pair<std::string, const std::vector<double>*>> given_; ///< those of input_, by name
 };
 
 /// `result` against `reference` within `bound`, element by element, as rows of the last extent.

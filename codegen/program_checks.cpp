@@ -1,6 +1,7 @@
 #include "program_checks.h"
 
 #include <algorithm>
+#include <map>
 
 namespace inlay::codegen {
 
@@ -16,13 +17,14 @@ void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string&
 
 void check_depth(const char* operation, Expr e, const std::string& line) {
   constexpr int deepest = 1000;
-  std::vector<int> depth(static_cast<std::size_t>(e.id) + 1, 1); // arguments are made before what takes them
-  for (int id = 0; id <= e.id; ++id)
-    for (const int a : e.arena->node(id).args)
-      depth[static_cast<std::size_t>(id)] =
-          std::max(depth[static_cast<std::size_t>(id)], depth[static_cast<std::size_t>(a)] + 1);
-  if (depth.back() > deepest)
-    throw CodegenError(std::string(operation) + ": a formula " + std::to_string(depth.back()) +
+  std::map<int, int> depth{{e.id, 1}}; // from e down to its arguments, which are made before what takes them
+  int most = 1;
+  for (auto at = depth.rbegin(); at != depth.rend(); ++at) {
+    most = std::max(most, at->second);
+    for (const int a : e.arena->node(at->first).args) depth[a] = std::max(depth[a], at->second + 1);
+  }
+  if (most > deepest)
+    throw CodegenError(std::string(operation) + ": a formula " + std::to_string(most) +
                            " levels deep, of at most " + std::to_string(deepest),
                        line, "several maps, each of what the one before it gives");
 }

@@ -510,7 +510,6 @@ void Interpreter::add(State& s, const Inst& i) {
   std::optional<std::size_t> column;
   for (std::size_t c = 0; c < term.columns.size(); ++c)
     if (mentions(entry, *dollar(c).as_atom())) {
-      if (column) refute(sum, describe(term), "an entry has two columns");
       column = c;
     }
   const Sym origin = column ? entry - dollar(*column) : entry;
@@ -542,11 +541,11 @@ void Interpreter::add(State& s, const Inst& i) {
     const Fact& fact = term.facts[f];
     if (!(fact.index == index))
       refute(sum, describe(term), "it depends on " + to_string(fact.index) + " < " + to_string(fact.bound));
-    if (!fact.condition && !less_equal(origin + Sym(high + 1), fact.bound) &&
-        (fact.fill != 0 || !(fact.bound == limit)))
+    const bool empty = fact.fill == 0 && (fact.condition || fact.bound == limit); // from there on
+    if (!empty && !fact.condition && !less_equal(origin + Sym(high + 1), fact.bound))
       refute("what lies outside of a sum is its empty element", describe(term),
              "it is not known what is added from " + to_string(fact.bound) + " on");
-    if (fact.fill != 0) continue;
+    if (!empty) continue;
     if (fact.condition) out.ends.push_back(fact.bound);
     ends = ends || less_equal(fact.bound, limit);
   }
@@ -557,7 +556,7 @@ void Interpreter::add(State& s, const Inst& i) {
                "k.map({ids}, truncated(inside(position, " +
                to_string(p_.tensor(table).shape[0]) + ", 1, 0)), i32)");
   replace_in(term, replace);
-  const bool exact = most_computed(i.uses[0]) < INFINITY;
+  const bool exact = computed(i.uses[0]).exact();
   // Of entries of the table. Whole numbers that no step rounds are what they are truncated to.
   const Expr part = x_.rewrite(term.expr, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::inside && n.index[0] == bound_ && less_equal(limit, n.index[1]))
@@ -565,7 +564,7 @@ void Interpreter::add(State& s, const Inst& i) {
     if (n.fn != Fn::to_number) return std::nullopt;
     const ExprNode whole = x_.node(n.args[0]);
     const Expr inner{&x_, whole.fn == Fn::truncated ? whole.args[0] : -1};
-    if (inner.id < 0 || !exact || !is_whole(inner)) return std::nullopt;
+    if (inner.id < 0 || !exact) return std::nullopt;
     return inner;
   });
   out.expr =
@@ -583,8 +582,7 @@ void Interpreter::add(State& s, const Inst& i) {
   for (std::size_t e = 0; e < elements; ++e) {
     const Cell* c = cells.empty() ? nullptr : &cells[e];
     if (!c || c->term < 0)
-      refute("what is added to is there", t.name,
-             "element " + std::to_string(e) + ", which nothing has written");
+      refute("what is added to is there", t.name, "element " + std::to_string(e) + unwritten(t));
     const Term& had = s.terms[static_cast<std::size_t>(c->term)];
     const Passed& passed = s.batches[static_cast<std::size_t>(c->batch)].passed;
     if (c->wave >= 0 && !alone && !passed.published(s.barriers))
@@ -594,7 +592,7 @@ void Interpreter::add(State& s, const Inst& i) {
     const bool zero = !had.partial && had.facts.empty() && x_.normal(had.expr) == x_.constant(0);
     const int now = zero ? -2 : c->term;
     if (before == -1) before = now;
-    if (now != before || (!zero && (c->wave >= 0 || c->slot != static_cast<int>(e))))
+    if (now != before || (!zero && c->wave >= 0)) // what was added is of no wave
       refute(sum, describe(had),
              "element " + std::to_string(e) + " held neither 0 nor what was added to all others, too");
   }
@@ -604,8 +602,7 @@ void Interpreter::add(State& s, const Inst& i) {
              "it is added to what a wave may still be reading");
   if (before >= 0) {
     Term had = s.terms[static_cast<std::size_t>(before)];
-    if (!had.partial || had.monoid != Monoid::sum || !(had.limit == limit) || had.columns != out.columns ||
-        had.has_part || !one_body(had, out, out.columns))
+    if (!one_body(had, out, out.columns)) // and so of one table
       refute("an accumulator sums one element", describe(had), describe(out));
     out = join(had, out);
   }
@@ -644,7 +641,7 @@ void Interpreter::read(State& s, const Inst& i) {
       if (!c || c->term < 0)
         refute("what is read from " + t.name + " was written", to_string(i.access.threads),
                "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) +
-                   ", which nothing has written");
+                   unwritten(t));
       if (c->batch != last_batch) {
         last_batch = c->batch;
         passed = &s.batches[static_cast<std::size_t>(c->batch)].passed;

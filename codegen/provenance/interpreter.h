@@ -121,6 +121,8 @@ private:
   void stagger_claims(const CodeRegion& r);
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
   void memory_claims(const Inst& i);
+  // A coordinate that a register holds is that number alone.
+  void named_alone(const Inst& i);
   // A tensor in memory: as many places as coordinates, and of an output no two the same.
   void place_claims(const Tensor& t);
   // Whether the elements of a vector are neighbours along an axis; and whether they are in one block of the axis, of which
@@ -160,8 +162,7 @@ private:
   void write_into(Term& t, std::span<const std::pair<AtomId, Sym>> known);
   /// A branch by a number that its trip reads: what it says of the elements of a fold, of which [low, high) are the trip's.
   struct Choice {
-    Expr here; ///< 1 where it holds, in this trip
-    Expr of;   ///< 1 where it holds for element `bound`
+    Expr of; ///< 1 where it holds for element `bound`
     Sym low{}, high{};
     bool holds = true;    ///< on the path that is run
     bool negated = false; ///< its guard says the opposite
@@ -248,6 +249,8 @@ private:
   Condition in_trip(const Condition& c) const;
   // LDS that a trip writes is its own: nothing is under way, and what it holds the next one does not know.
   void forget_tiles(State& s, const Around& around);
+  // Why an element of a tile in LDS is not known to hold anything, for a message.
+  std::string unwritten(const Tensor& t) const;
   // Whether a symbol says how many trips a loop has that is run.
   bool counts_nest(AtomId x) const;
   // What is known of such a symbol in terms of another one: that one says so now.
@@ -478,11 +481,23 @@ private:
   static double constant_or_anything(const Term& t);
   // A sum in registers of i32 is the number itself: no element, nor all of a sum under way, passes 2^31 - 1. `made_by`: by what, for a message.
   void whole_numbers(const Term& t, const std::function<std::string()>& made_by);
-  // Whether it is a whole number for all inputs.
-  bool is_whole(Expr e) const;
-  // What maps make of whole numbers, each step as it is computed, not as the normal form has it: at most 2^24, so that f32 rounds none;
-  // infinite where a step may pass that, or is no such map.
-  double most_computed(const Reg& reg, int depth = 4);
+  void each_inst(const auto& f) const {
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list) f(i);
+  }
+  // What maps make of numbers, each step as it is computed and not as the normal form has it.
+  struct Computed {
+    double most = INFINITY;  ///< the absolute value, if nothing were rounded
+    double error = INFINITY; ///< how far off what f32 makes of it may be
+    bool whole = false;      ///< all numbers on the way are
+    [[nodiscard]] bool exact() const { return whole && error == 0; }
+  };
+  static constexpr int depth_of_maps = 4; ///< maps of results of maps that are looked at
+  Computed computed(const Reg& reg, int depth = depth_of_maps);
+  Computed computed(const Inst& map, Expr e, int depth);
+  // The most that rounding makes of anything that a map truncates.
+  double error_of_truncated();
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);
@@ -640,8 +655,11 @@ private:
     std::set<AtomId> counts{}; ///< symbols that say more of that in its trips
   };
   std::map<const Around*, Open> open_; ///< nests that are run
-  int inductions_ = 0;                 ///< steps of loops that are under way
-  std::optional<Choice> choice_;       ///< of the branch that is run
+  std::optional<double> error_of_truncated_;
+  std::map<int, std::string>
+      forgotten_{};    ///< tiles in LDS that somebody has written, and why that is not known further on
+  int inductions_ = 0; ///< steps of loops that are under way
+  std::optional<Choice> choice_; ///< of the branch that is run
   const Inst* at_ = nullptr;
   std::optional<std::source_location> line_{}; ///< of what is no instruction, where there is no `at_`
   Sym trip_value_{};

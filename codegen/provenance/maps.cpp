@@ -164,82 +164,91 @@ void Interpreter::whole_numbers(const Term& t, const std::function<std::string()
       claim, [&] { return std::to_string(static_cast<std::int64_t>(most)) + " at most"; }, "provenance");
 }
 
-bool Interpreter::is_whole(Expr e) const {
+namespace {
+// x x, or more of them.
+bool is_square(const ExprNode& power) { return power.value >= 1 && power.value == std::floor(power.value); }
+} // namespace
+
+Interpreter::Computed Interpreter::computed(const Reg& reg, int depth) {
+  std::optional<Computed> out;
+  each_inst([&](const Inst& i) {
+    if (i.def.id != reg.id) return;
+    Computed one;
+    const Element held = code_.registers[static_cast<std::size_t>(reg.id)].element;
+    if (i.kind == InstKind::load && p_.tensor(i.access.tensor).element == Element::i8) one = {128, 0, true};
+    if (i.kind == InstKind::map && depth > 0 && (held == Element::f32 || held == Element::i32))
+      one = computed(i, i.map, depth);
+    out = out ? Computed{std::max(out->most, one.most), std::max(out->error, one.error),
+                         out->whole && one.whole}
+              : one;
+  });
+  return out.value_or(Computed{});
+}
+
+Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) {
+  constexpr double exact = 1 << 24, half_ulp = 0x1p-24;
   const ExprNode n = e.node();
+  const auto arg = [&](std::size_t k) { return computed(map, {e.arena, n.args[k]}, depth); };
+  const auto either = [](const Computed& a, const Computed& b) {
+    return Computed{std::max(a.most, b.most), std::max(a.error, b.error), a.whole && b.whole};
+  };
+  const auto rounded = [&](Computed x) {
+    if (!x.whole || x.most + x.error > exact) x.error += (x.most + x.error) * half_ulp;
+    return x;
+  };
   switch (n.fn) {
-  case Fn::constant: return n.value == std::floor(n.value); // infinity is none: it is more than any i32
-  case Fn::number:
-  case Fn::to_number: return true;
-  case Fn::load: {
-    const Element of = p_.tensor(n.tensor).element;
-    return of == Element::i8 || of == Element::i32;
+  case Fn::parameter: {
+    const auto count = static_cast<std::size_t>(map.def.count),
+               first = static_cast<std::size_t>(n.tensor) * count;
+    Computed out{0, 0, true};
+    for (std::size_t k = first; k < first + count; ++k)
+      out = either(out, k < map.uses.size() ? computed(map.uses[k], depth - 1) : Computed{});
+    return out;
   }
-  case Fn::inside:
-    if (n.value != std::floor(n.value)) return false;
-    [[fallthrough]];
+  case Fn::constant: return {std::abs(n.value), 0, n.value == std::floor(n.value)};
+  case Fn::truncated: {
+    Computed out = arg(0);
+    if (!out.whole || out.error > 0) out.error += 1;
+    out.whole = true;
+    return out;
+  }
+  case Fn::to_number: return arg(0);
+  case Fn::inside: return either(arg(0), {std::abs(n.value), 0, n.value == std::floor(n.value)});
+  case Fn::choose: return either(arg(1), arg(2));
   case Fn::add:
   case Fn::sub:
-  case Fn::mul:
-    return std::all_of(n.args.begin(), n.args.end(), [&](int a) { return is_whole({e.arena, a}); });
-  case Fn::choose: return !is_integer(e) && is_whole({e.arena, n.args[1]}) && is_whole({e.arena, n.args[2]});
-  default: return false;
+  case Fn::mul: {
+    Computed out = arg(0);
+    for (std::size_t k = 1; k < n.args.size(); ++k) {
+      const Computed by = arg(k);
+      out.whole = out.whole && by.whole;
+      if (std::isinf(out.most + out.error + by.most + by.error)) return {};
+      if (n.fn == Fn::mul)
+        out.error = out.most * by.error + out.error * by.most + out.error * by.error, out.most *= by.most;
+      else
+        out.most += by.most, out.error += by.error;
+      out = rounded(out);
+    }
+    return out;
+  }
+  default: return {};
   }
 }
 
-double Interpreter::most_computed(const Reg& reg, int depth) {
-  constexpr double exact = 1 << 24;
+double Interpreter::error_of_truncated() {
+  if (error_of_truncated_) return *error_of_truncated_;
   double most = 0;
-  bool defined = false;
-  const auto each = [&](const Inst& i) {
-    if (i.def.id != reg.id) return;
-    defined = true;
-    if (i.kind == InstKind::load) {
-      most = std::max(most, p_.tensor(i.access.tensor).element == Element::i8 ? 128.0 : INFINITY);
-      return;
-    }
-    if (i.kind != InstKind::map || depth == 0) {
-      most = INFINITY;
-      return;
-    }
-    const std::function<double(Expr)> of = [&](Expr e) -> double {
+  each_inst([&](const Inst& i) {
+    if (i.kind != InstKind::map) return;
+    const std::function<void(Expr)> look = [&](Expr e) {
       const ExprNode n = e.node();
-      const auto arg = [&](std::size_t k) { return of({e.arena, n.args[k]}); };
-      double out = INFINITY;
-      switch (n.fn) {
-      case Fn::parameter: {
-        const auto count = static_cast<std::size_t>(i.def.count),
-                   first = static_cast<std::size_t>(n.tensor) * count;
-        out = 0;
-        for (std::size_t k = first; k < first + count; ++k)
-          out = std::max(out, k < i.uses.size() ? most_computed(i.uses[k], depth - 1) : INFINITY);
-        break;
-      }
-      case Fn::constant: out = n.value == std::floor(n.value) ? std::abs(n.value) : INFINITY; break;
-      case Fn::truncated:
-      case Fn::to_number: out = arg(0); break;
-      case Fn::inside:
-        out = n.value == std::floor(n.value) ? std::max(arg(0), std::abs(n.value)) : INFINITY;
-        break;
-      case Fn::choose: out = std::max(arg(1), arg(2)); break;
-      case Fn::add:
-      case Fn::sub:
-        out = 0;
-        for (std::size_t k = 0; k < n.args.size(); ++k) out += arg(k);
-        break;
-      case Fn::mul:
-        out = 1;
-        for (std::size_t k = 0; k < n.args.size(); ++k) out *= std::max(arg(k), 1.0);
-        break;
-      default: break;
-      }
-      return out <= exact ? out : INFINITY;
+      if (n.fn == Fn::truncated) most = std::max(most, computed(i, e, depth_of_maps).error);
+      for (const int a : n.args) look({e.arena, a});
     };
-    most = std::max(most, of(i.map));
-  };
-  for (const CodeRegion& r : code_.regions)
-    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-      for (const Inst& i : *list) each(i);
-  return defined ? most : INFINITY;
+    look(i.map);
+  });
+  error_of_truncated_ = most;
+  return most;
 }
 
 double Interpreter::most_of(Expr e, std::set<int> within) {
@@ -282,10 +291,12 @@ double Interpreter::most_of(Expr e, std::set<int> within) {
   case Fn::to_number: { // of an integer: a word of a small number is that number
     const ExprNode& word = x_.node(n.args[0]);
     const double any = -static_cast<double>(INT32_MIN);
-    return word.fn == Fn::word || word.fn == Fn::truncated
-               ? std::min(any, most_of({e.arena, word.args[0]}, within))
-               : any;
+    if (word.fn != Fn::word && word.fn != Fn::truncated) return any;
+    const double most = most_of({e.arena, word.args[0]}, within);
+    // The normal form does not say what f32 rounds on the way.
+    return std::min(any, word.fn == Fn::truncated && most < any ? most + error_of_truncated() : most);
   }
+  case Fn::power: return is_square(n) ? std::pow(arg(0), n.value) : INFINITY;
   case Fn::fold: {
     if (n.monoid != Monoid::sum) return INFINITY;
     const auto at_most = [](Sym count) {

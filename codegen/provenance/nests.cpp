@@ -82,8 +82,19 @@ void Interpreter::forget_tiles(State& s, const Around& around) {
         if (i.kind == InstKind::lds_write) own.insert(i.access.tensor);
   if (own.empty()) return;
   leaves_lds(s, "loop's next trip");
+  for (const int tensor : own)
+    forgotten_[tensor] = "what is in LDS is not taken from one trip of the loop of line " +
+                         std::to_string(around.nest.where.line()) +
+                         " to the next, since it holds a branch\n  hint   what a trip reads of " +
+                         p_.tensor(tensor).name +
+                         ", or adds to, is written in that trip; else a loop without a branch";
   const auto is_own = [&](const auto& entry) { return own.contains(entry.first.first); };
   std::erase_if(s.lds, is_own), std::erase_if(s.readings, is_own);
+}
+
+std::string Interpreter::unwritten(const Tensor& t) const {
+  const auto found = forgotten_.find(t.id);
+  return found == forgotten_.end() ? ", which nothing has written" : ": " + found->second;
 }
 
 void Interpreter::after_trip(State s, const Around& around, Sym number, const After& on) {
@@ -215,10 +226,17 @@ void Interpreter::in_all_trips(const State& first, const State& next, const Arou
 std::optional<Interpreter::Choice> Interpreter::choice_by(const Condition& c) {
   for (const Uniform& u : p_.uniforms()) {
     if (!mentions(c.a, *u.symbol.as_atom()) && !mentions(c.b, *u.symbol.as_atom())) continue;
-    if (trips_of(p_, u).empty()) continue;
+    const std::vector<AtomId> trips = trips_of(p_, u);
+    if (trips.empty()) continue;
     const auto number = (c.a == u.symbol ? c.b : c.a).constant();
     const std::string claim = "a branch by what a trip reads is by a number of that trip";
-    if (running_.empty() || !number || !(c.a == u.symbol || c.b == u.symbol))
+    const auto runs = [&](AtomId t) {
+      return std::any_of(running_.begin(), running_.end(),
+                         [&](const Running& x) { return *x.around->nest.t.as_atom() == t; });
+    };
+    // What is read is no negative number, and of 31 bits: `expand` says so at the line.
+    if (!std::all_of(trips.begin(), trips.end(), runs) || !(c.a == u.symbol || c.b == u.symbol) || !number ||
+        *number < Int(c.a == u.symbol ? 1 : 0) || *number > Int(INT32_MAX))
       refute(claim, p_.tensor(u.tensor).name, "it is by " + to_string(c.a) + " < " + to_string(c.b));
     const Running& trip = running_.back();
     const Nest& nest = trip.around->nest;
@@ -231,7 +249,7 @@ std::optional<Interpreter::Choice> Interpreter::choice_by(const Condition& c) {
           less, integer(x_.load(u.tensor, {here(replaced_(replaced_(u.at, number_of), world_))}))));
     };
     out.low = Sym(nest.tile) * trip.number, out.high = out.low + Sym(nest.tile);
-    out.here = at(trip.number), out.of = at(floor_div(bound_, Sym(nest.tile)));
+    out.of = at(floor_div(bound_, Sym(nest.tile)));
     return out;
   }
   return std::nullopt;
@@ -244,7 +262,7 @@ void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
   bool in_lds = false;
   std::set<int> own;
   const std::string claim = "a branch by what a trip reads leaves one state, by either path";
-  for (; end < code_.regions.size(); ++end) {
+  for (; end < running_.back().around->end; ++end) {
     const CodeRegion& r = code_.regions[end];
     if (r.guards.size() <= depth ||
         !std::equal(guards.begin(), guards.begin() + static_cast<std::ptrdiff_t>(depth), r.guards.begin()) ||
@@ -261,7 +279,7 @@ void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
     for (const Inst& i : r.body) {
       at_ = &i;
       const bool touches = i.kind == InstKind::lds_read || i.kind == InstKind::lds_write;
-      in_lds = in_lds || touches;
+      in_lds = in_lds || touches || i.kind == InstKind::barrier;
       if (i.kind == InstKind::lds_write) own.insert(i.access.tensor);
       const bool loads = i.kind == InstKind::load && !p_.tensor(i.access.tensor).output &&
                          p_.tensor(p_.tensor(i.access.tensor).memory()).device < 0;
@@ -297,18 +315,19 @@ void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
       const auto is_own = [&](const auto& entry) { return own.contains(entry.first.first); };
       std::erase_if(x.lds, is_own);
       x.readings.clear();
+      for (const int tensor : own)
+        forgotten_[tensor] =
+            "only one path of a branch by what a trip reads, which ends before, writes it\n  hint   read " +
+            p_.tensor(tensor).name + " in the branch";
     }
   }
-  if (out[0].apart() != s.apart() || out[1].apart() != s.apart())
-    refute(claim, "", "the halves of the waves are apart by other barriers");
-  State merged = out[0].barriers[0] < out[1].barriers[0] ? out[0] : out[1];
+  State merged = out[0]; // all that barriers order has been passed by either path
   merged.regs.clear();
   for (const auto& [key, before] : s.regs) {
     const auto yes = out[choice.negated ? 1 : 0].regs.find(key),
                no = out[choice.negated ? 0 : 1].regs.find(key);
     if (yes == out[choice.negated ? 1 : 0].regs.end() || no == out[choice.negated ? 0 : 1].regs.end())
       continue;
-    if (yes->second.pending || no->second.pending) refute(claim, "", "a load is under way where it ends");
     for (std::size_t n = index; n < end; ++n) // the line that changes it
       for (const Inst& i : code_.regions[n].body)
         if (i.def.id == key.first) at_ = &i;
@@ -356,6 +375,12 @@ Term Interpreter::either(const Choice& c, Term yes, Term no) {
   if (yes == no) return yes;
   const std::string claim = "a branch by what a trip reads leaves one state, by either path";
   const auto refuse = [&](const std::string& why) { refute(claim, describe(yes), why); };
+  const auto otherwise = [&] { return "the other path leaves " + describe(no); };
+  const std::string of_two_values =
+      "\n  hint   in the branch, k.update(acc, [k.fold(\"sum\", x, axis)], lambda a, b: a + b), or a max or "
+      "a "
+      "min, that goes on; a value of two without a branch, choose(less_signed(c, entry), a, b) in a k.map "
+      "that takes the entry, k.load(k.tile(mask, {1}, {t}), ..), as well";
   for (Term* t : {&yes, &no}) {
     if (!t->others.empty()) refuse("several sums go on in one accumulator");
     close(*t), settle(*t);
@@ -364,15 +389,14 @@ Term Interpreter::either(const Choice& c, Term yes, Term no) {
              "what it is added to");
   }
   if (yes == no) return yes;
-  if (!yes.partial && !no.partial)
-    refuse("by the other path it is " + describe(no) + ", and neither is a sum, a max or a min that goes on");
   const Monoid monoid = (yes.partial ? yes : no).monoid;
   const double empty = empty_element(monoid);
   const auto nothing = [&](const Term& t) {
     return !t.partial && t.facts.empty() && x_.normal(t.expr) == x_.constant(empty);
   };
   for (const Term* t : {&yes, &no})
-    if (!(t->partial ? t->monoid == monoid : nothing(*t))) refuse("by the other path it is " + describe(no));
+    if (!(t->partial ? t->monoid == monoid : nothing(*t)))
+      refuse(otherwise() + ", and not both are one sum, max or min that goes on" + of_two_values);
   // What one of them has more.
   const auto more = [&](const Term& longer, const Term& shorter) -> std::optional<std::pair<Sym, Sym>> {
     if (!longer.partial) return std::nullopt;
@@ -411,10 +435,10 @@ Term Interpreter::either(const Choice& c, Term yes, Term no) {
       continue;
     return out;
   }
-  refuse(
-      "by the other path it is " + describe(no) + "\n  hint   a sum, a max or a min over tiles of " +
-      to_string(c.high - c.low) + " that goes on where the condition holds, and its specification choose(" +
-      to_string(c.of, name_of_tensor()) + ", .., " + to_string(x_.constant(empty), name_of_tensor()) + ")");
+  refuse(otherwise() + "\n  hint   a sum, a max or a min over tiles of " + to_string(c.high - c.low) +
+         " that goes on where the condition holds, and its specification choose(" +
+         to_string(c.of, name_of_tensor()) + ", .., " + to_string(x_.constant(empty), name_of_tensor()) +
+         ")");
   return yes;
 }
 

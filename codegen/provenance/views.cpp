@@ -303,7 +303,7 @@ void Interpreter::place_claims(const Tensor& t) {
 }
 
 void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns) {
-  if (i.combine) return; // which elements, a table says; what is none of them is compared, and left out
+  if (i.combine) return named_alone(i); // which elements, a table says; what is none of them is left out
   const Tensor& t = p_.tensor(i.access.tensor);
   const Prepared& r = prepared(i);
   const std::size_t count = i.access.elements.size();
@@ -363,17 +363,22 @@ bool Interpreter::in_one_block(const Access& a, const Prepared& r, std::size_t a
   return false;
 }
 
-void Interpreter::memory_claims(const Inst& i) {
-  const Tensor& t = p_.tensor(i.access.tensor);
+void Interpreter::named_alone(const Inst& i) {
   const Prepared& r = prepared(i);
-  const std::size_t count = i.access.elements.size();
-  // A coordinate that a register holds is that number alone.
+  const Tensor& t = p_.tensor(i.access.tensor);
   for (std::size_t axis = 0; axis < r.origin.size(); ++axis)
     if (i.access.gathered(axis) &&
         (!(i.access.origin[axis] == Sym(0)) ||
          std::any_of(r.coordinate[axis].begin(), r.coordinate[axis].end(), [](int c) { return c != 0; })))
       refute("rows that a table names are the coordinates of " + t.name, to_string(i.access.origin[axis]),
              "something is added to them along axis " + std::to_string(axis));
+}
+
+void Interpreter::memory_claims(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Prepared& r = prepared(i);
+  const std::size_t count = i.access.elements.size();
+  named_alone(i);
   std::vector<std::pair<AtomId, Sym>> condition;
   if (i.when && i.when->divides) add_condition(condition, *i.when);
   const auto given = [&](Sym s) { return substitute(s, condition); };

@@ -34,6 +34,18 @@ struct Counts {
   int shown = 0;              ///< elements further that are read of the tile
   int read_early = 0;         ///< 1 between zeros and adds, 2 between two adds
   bool one_axis_more = false; ///< a grid axis that nothing counts
+  int tile = 128;     ///< entries of a step; fewer than work-items: several have one, and one of them adds it
+  int bound = 0;      ///< from how far past the end on nothing is added
+  int early = 0;      ///< entries after its own that say whether it is added
+  bool inner = false; ///< 3 more are added but for the last entry
+  int said = 1;       ///< what is counted, of the specification
+  int plus = 0;       ///< is added, and said, beside the weight
+  bool quotient = false; ///< x / x is added, which is 1 where x is not 0
+  /// What `add` refuses, put into the program behind its back: 1 a tile with a swizzle, 2 a tile of f32, 3 f32 to a tile of i32, 4 the
+  /// values of other entries
+  int behind = 0;
+  int between = 0; ///< between two adds 1 the lower half is cleared, 2 the upper one
+  int halves = 0;  ///< the entries of a step in two adds: 1 both by the table, 2 the second by the other one
 };
 std::function<Program()> counts(Counts how) {
   return [how] {
@@ -44,40 +56,86 @@ std::function<Program()> counts(Counts how) {
     k.computes(h, [&](const auto& c) {
       return k.sum(n, [&](Sym s) {
         const Expr is = equal(integer(k(ids, {s})), integer(k.number(c[0] + Sym(how.label))));
-        return choose(is, how.weighted ? k(x, {s}) : k.constant(1), k.constant(0));
+        return choose(is, (how.weighted ? k(x, {s}) : k.constant(how.said)) + k.constant(how.plus),
+                      k.constant(0));
       });
     });
-    const Sym w = k.workgroups(0, how.loops ? Sym(1) : n, how.loops ? 1 : 128);
+    const Sym w = k.workgroups(0, how.loops ? Sym(1) : n, how.loops ? 1 : how.tile);
     if (how.one_axis_more) (void)k.workgroups(1, Sym(2), 1);
-    const Layout tv = line_tv(128, 1, how.threads),
+    const std::string some = std::to_string(how.tile),
+                      copies = std::to_string(std::max(1, how.threads / how.tile));
+    const Layout tv = how.tile < how.threads ? parse_layout("((" + some + "," + copies + "),1):((1@0,0),0)")
+                                             : line_tv(how.tile, 1, how.threads),
+                 other_tv = line_tv(128, 2, 64),
                  each = line_tv(how.bins, 1, how.bins < how.threads ? how.bins : how.threads);
     const Layout all = how.bins < how.threads ? line_tv(how.threads, 1, how.threads) : each;
     const int length = how.bins < how.threads ? how.threads : how.bins;
-    const Tensor lds = k.lds("tile", Element::i32, {length}), copy = k.lds("copy", Element::i32, {length});
+    const Element held = how.behind == 2 ? Element::f32 : Element::i32;
+    const Tensor lds = k.lds("tile", held, {length}, how.behind == 1 ? Swizzle(2, 0, 3) : Swizzle()),
+                 copy = k.lds("copy", Element::i32, {length}),
+                 plain = how.behind == 1 || how.behind == 2 ? k.lds("plain", Element::i32, {length}) : lds;
+    std::optional<Fragment> behind;
     const auto clear = [&] {
       if (how.zeros == 0) return;
-      const Fragment z = how.from == 0 ? k.zeros(Element::i32, all, {length})
-                                       : k.map(
-                                             {k.full(how.from, all, {length})},
-                                             [](const auto& v) { return truncated(v[0]); }, Element::i32);
+      const Sym pos = Sym(length) * w + k.position(0);
+      const Fragment z =
+          how.zeros == 4
+              ? k.map(
+                    {k.load(k.tile(x, {length}, {w}), all, 1)},
+                    [&](const auto& v) { return truncated(inside(pos, n, v[0] * k.constant(0), 5)); },
+                    Element::i32)
+          : how.from == 0 ? k.zeros(held, all, {length})
+                          : k.map(
+                                {k.full(how.from, all, {length})},
+                                [](const auto& v) { return truncated(v[0]); }, Element::i32);
       k.store(z, k.whole(lds), 1);
     };
+    const auto half = [&](Sym t, const Tensor& table) {
+      const Layout of = parse_layout("((64," + std::to_string(how.threads / 64) + "),1):((1@0,0),0)");
+      const Fragment e = k.load(k.tile(table, {64}, {t}), of, 1),
+                     v = k.map(
+                         {e},
+                         [&](const auto&) {
+                           return truncated(inside(Sym(64) * t + k.position(0), n, k.constant(1), 0));
+                         },
+                         Element::i32);
+      k.add(v, k.tile(lds, {64}, {0}).through(0, e));
+    };
     const auto step = [&](Sym t) {
-      const Fragment e = k.load(k.tile(how.other_table ? others : ids, {128}, {t + Sym(how.further)}), tv, 1);
+      if (how.halves != 0) {
+        half(Sym(2) * t, ids);
+        return half(Sym(2) * t + Sym(1), how.halves == 1 ? ids : others);
+      }
+      const Fragment e =
+          k.load(k.tile(how.other_table ? others : ids, {how.tile}, {t + Sym(how.further)}), tv, 1);
       const auto value = [&](Sym at) {
         std::vector<Fragment> of = {e};
-        if (how.weights) of.push_back(k.load(k.tile(x, {128}, {at}), tv, 1));
+        if (how.weights) of.push_back(k.load(k.tile(x, {how.tile}, {at}), tv, 1));
         return k.map(
             of,
             [&](const auto& v) {
-              const Expr one = how.weights ? v[1] : k.constant(how.ones);
-              return truncated(how.masked ? inside(Sym(128) * at + k.position(0), n, one, 0) : one);
+              const Sym entry = Sym(how.tile) * at + k.position(0);
+              Expr one = how.quotient ? v[1] / v[1] : how.weights ? v[1] : k.constant(how.ones);
+              if (how.inner) one = one + inside(entry + Sym(1), n, k.constant(3), 0);
+              if (how.plus != 0) one = one + k.constant(how.plus);
+              return truncated(how.masked ? inside(entry + Sym(how.early), n + Sym(how.bound), one, 0) : one);
             },
             Element::i32);
       };
       const Fragment v = value(how.moved ? t + Sym(1) : t);
+      if (how.behind == 2 || how.behind == 3)
+        behind = k.map(
+            {e}, [&](const auto&) { return inside(Sym(how.tile) * t + k.position(0), n, k.constant(1), 0); });
+      if (how.behind == 4)
+        behind = k.map(
+            {k.load(k.tile(x, {128}, {t}), other_tv, 1)},
+            [&](const auto& of_x) { return truncated(inside(Sym(128) * t + k.position(0), n, of_x[0], 0)); },
+            Element::i32);
       for (int i = 0; i < how.times; ++i) {
-        k.add(v, k.tile(lds, {128}, {0}).through(0, e));
+        k.add(v, k.tile(plain, {how.tile}, {0}).through(0, e));
+        if (how.between != 0 && i == 0)
+          k.store(k.zeros(Element::i32, line_tv(128, 1, 128), {128}), k.tile(lds, {128}, {how.between - 1}),
+                  1);
         if (how.read_early == 2 && i == 0) k.store(k.load(k.whole(lds), all, 1), k.whole(copy), 1);
       }
     };
@@ -90,7 +148,16 @@ std::function<Program()> counts(Counts how) {
       });
     else
       step(w);
-    const Fragment count = k.load(k.whole(lds), all, 1);
+    if (how.behind != 0)
+      for (Op& op : k.mutable_body())
+        if (auto* c = std::get_if<CopyOp>(&op.what); c && c->combine && c->to->tensor == plain.id) {
+          c->to->tensor = lds.id;
+          if (behind) c->from_fragment = behind->id;
+        }
+    Fragment count = k.load(k.whole(lds), all, 1);
+    if (held == Element::f32)
+      count = k.map(
+          {count}, [](const auto& v) { return truncated(v[0]); }, Element::i32);
     const View to = k.tile(h, {length}, {Sym(how.shown)});
     how.loops || how.stored ? k.store(count, to, 1) : k.add(count, to);
     return k;
@@ -110,6 +177,19 @@ std::function<void(Code&)> without(InstKind kind, int n) {
           }
     throw std::runtime_error("there is no such instruction");
   };
+}
+// The first wait after an instruction that adds, left out.
+void without_wait(Code& code) {
+  bool added = false;
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (auto at = list->begin(); at != list->end(); ++at) {
+        added = added || (at->kind == InstKind::lds_write && at->combine);
+        if (added && at->kind == InstKind::wait) {
+          list->erase(at);
+          return;
+        }
+      }
 }
 // Each instruction that adds, changed.
 std::function<void(Code&)> adding(const std::function<void(Inst&)>& change) {
@@ -132,6 +212,10 @@ TEST_CASE("adversary: what is added in LDS is ordered") {
       {"no barrier before the read", "has arrived there", counts({}), sizes, drop(InstKind::barrier, 1)},
       {"no barrier before a loop of one trip", "what is added to is there", counts({.loops = true}), sizes,
        drop(InstKind::barrier, 1)},
+      {"no barrier after a read", "overwritten while it is read", counts({.read_early = 1}), sizes,
+       drop(InstKind::barrier, 1), "waves of the emulator are not that far apart"},
+      {"no wait before the read", "has arrived there", counts({}), sizes, without_wait,
+       "the emulator adds at once"},
       {"no barrier after the loop", "has arrived there", counts({.loops = true}), sizes,
        drop(InstKind::barrier, 2)},
       {"no zeros", "what is added to is there", counts({}), sizes, drop(InstKind::lds_write, 0)},
@@ -144,6 +228,10 @@ TEST_CASE("adversary: what is added in LDS is ordered") {
        })},
       {"of one work-item alone", "the parts of h that workgroups add", counts({}), sizes,
        adding([](Inst& i) { i.access.idle = parse_layout("128:1"); })},
+      {"an element further", "something is added to them", counts({}), sizes,
+       adding([](Inst& i) { i.access.origin[0] += Sym(1); }), "tokens add it, and the emitter does not"},
+      {"an element further, of the tile", "something is added to them", counts({}), sizes,
+       adding([](Inst& i) { i.access.elements[0][0] = 1; }), "the emitter has no such instruction"},
       {"by a number of its own", "is a sum over its entries", counts({}), sizes,
        adding([](Inst& i) { i.access.rows[0] = -1; }), "the emitter has no such instruction"},
       {"the table's entry is the value", "a sum of whole numbers stays inside", counts({}), sizes,
@@ -181,6 +269,38 @@ TEST_CASE("adversary: a histogram counts each entry once") {
       {"a workgroup's part for all", "a sum is over the whole", counts({.stored = true}), sizes},
       {"read between zeros and adds", "", counts({.read_early = 1}), sizes},
       {"a grid axis more", "x", counts({.one_axis_more = true}), sizes},
+      {"the lower half cleared between two adds", "neither 0",
+       counts({.bins = 256, .times = 2, .between = 1}), sizes},
+      {"the upper half cleared between two adds", "neither 0",
+       counts({.bins = 256, .times = 2, .between = 2}), sizes},
+      {"in two adds", "", counts({.halves = 1}), sizes},
+      {"in two adds, the second by another table", "an accumulator sums one element", counts({.halves = 2}),
+       sizes},
+      {"two entries a step", "", counts({.tile = 2}), sizes},
+      {"two entries a step, past the end", "what lies outside of a sum is its empty element",
+       counts({.masked = false, .tile = 2}), sizes},
+      {"nothing is added from one past the end on", "what lies outside of a sum", counts({.bound = 1}),
+       sizes},
+      {"nothing is added from one before the end on", "h is what", counts({.bound = -1}), sizes},
+      {"added where the next entry is", "it depends on", counts({.early = 1}), sizes},
+      {"more but for the last entry", "h is what", counts({.inner = true, .said = 4}), sizes},
+      {"weights and one", "", counts({.weights = true, .weighted = true, .plus = 1}), sizes},
+      {"weights and one, past the end", "what lies outside of a sum",
+       counts({.masked = false, .weights = true, .weighted = true, .plus = 1}), sizes},
+      {"onto fives past the end", "neither 0", counts({.zeros = 4}), sizes},
+      {"x / x for 1",
+       "a map loses no condition",
+       counts({.weights = true, .quotient = true}),
+       sizes,
+       {},
+       "tokens have no entry that is 0"},
+      {"onto a tile with a swizzle", "lies at", counts({.behind = 1}), sizes},
+      {"onto floats", "of its type", counts({.behind = 2}), sizes},
+      {"floats onto integers", "of its type", counts({.behind = 3}), sizes},
+      {"values of entries that others have", "another index than what names its element",
+       counts({.threads = 64, .weights = true, .weighted = true, .behind = 4}), sizes},
+      {"an entry that two work-items have", "every element is summed once", counts({.tile = 64}), sizes,
+       adding([](Inst& i) { i.access.idle.reset(); })},
   });
 }
 

@@ -1,7 +1,9 @@
 // Branches inside of loops by what the trip reads of a table: blocks that a mask leaves out.
 #include "attack.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <climits>
 #include <inlay/algebra/parse.h>
 
 namespace masks_test {
@@ -31,11 +33,22 @@ struct Blocks {
   bool stores = false;
   bool also = false;         ///< the first block is added whatever the mask says
   int tile = 64, block = 64; ///< of the loop, and of the specification
+  bool below = false;        ///< the specification says: less than `least` + 1
+  int shifted = 0;           ///< elements after the trip's tile, of the sum from there on
+  bool small = false;        ///< the block counts where m is less than 5, too
+  bool inner = false;        ///< the block is a loop of its own
+  bool read_after = false;   ///< what the branch writes to LDS is read after it
+  bool first = false;        ///< the first block is added whatever the mask says, the others where it says so
+  bool split = false;        ///< the first block and the others in two branches, alike
+  bool lanes = false;        ///< each work-item adds its own elements
+  bool overwrites = false;   ///< what the block has takes the place of what was there
+  double begin = 0;          ///< what was there
+  int threads = 64, most = 1 << 10;
 };
 std::function<Program()> blocks(Blocks how) {
   return [how] {
-    Program k("masks", target(), 64);
-    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+    Program k("masks", target(), how.threads);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = how.most}),
               count = ceil_div(n, Sym(64));
     const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
                  mask = k.input("mask", how.element,
@@ -44,41 +57,66 @@ std::function<Program()> blocks(Blocks how) {
                  lds = k.lds("lds", Element::f32, {4, 64});
     const double empty = empty_element(how.monoid);
     k.computes(y, [&](const auto& i) {
-      return k.fold(how.monoid, n, [&](Sym j) {
+      const auto body = [&](Sym j) {
         if (how.unmasked) return k(x, {i[0], j});
         const Sym b = floor_div(j, Sym(how.block));
         const Expr is = k(mask, {how.rows_too ? floor_div(i[0], Sym(4)) * count + b : b});
-        return choose(less_signed(k.integer(how.least), integer(is)), k(x, {i[0], j}), k.constant(empty));
-      });
+        const Expr there = how.below ? less_signed(integer(is), k.integer(how.least + 1))
+                                     : less_signed(k.integer(how.least), integer(is));
+        return choose(there, k(x, {i[0], j}), k.constant(empty));
+      };
+      return how.shifted != 0 ? k.sum(n, Sym(how.shifted), n, body) : k.fold(how.monoid, n, body);
     });
     const Sym w = k.workgroups(0, m, 4);
-    const Layout tv = rows_tv(4, 64, 1, 64), down = parse_layout("((64,1),(1,4)):((1@1,0),(0,1@0))"),
-                 of = how.through_lds ? down : tv, row = without_axis(of, 1);
-    const Fragment all = k.full(empty, row, {4, 1});
+    const Layout tv = rows_tv(4, 64, 1, how.threads), down = parse_layout("((64,1),(1,4)):((1@1,0),(0,1@0))"),
+                 of = how.through_lds && how.threads == 64 ? down : tv, row = without_axis(of, 1);
+    const Fragment all =
+        k.full(how.begin != 0 ? how.begin : empty, how.lanes ? of : row, {4, how.lanes ? 64 : 1});
     k.loop(n, how.tile, {.distance = 0, .ring = 1}, [&](Sym t) {
       Fragment before;
       if (how.outside) before = k.load(k.tile(x, {4, 64}, {w, t}), tv, 1);
-      const auto body = [&] {
-        Fragment f;
-        if (how.through_lds) {
-          k.copy(k.tile(x, {4, 64}, {w, t}), lds, tv, 1);
-          f = k.read(lds, down, 1);
-        } else {
-          f = how.outside ? before : k.load(k.tile(x, {4, 64}, {w, t}), tv, 1);
-        }
+      const Tensor& table = how.other_table ? others : mask;
+      const Sym u = k.uniform(table, (how.rows_too ? w * count + t : t) + Sym(how.further));
+      const auto add = [&](Fragment f, Sym at) {
         f = k.map({f}, [&](const auto& v) {
-          return inside(Sym(64) * t + k.position(1), n, how.squares ? v[0] * v[0] : v[0], empty);
+          return inside(at + k.position(1), n, how.squares ? v[0] * v[0] : v[0], empty);
         });
-        const Fragment part = k.fold(how.monoid, f, 1);
+        const Fragment part = how.lanes ? f : k.fold(how.monoid, f, 1);
+        if (how.overwrites) return k.update(all, {part}, [](const auto& v) { return v[1]; });
         for (int i = 0; i < (how.again ? 2 : 1); ++i)
           k.update(all, {part},
                    [&](const auto& v) { return how.monoid == Monoid::sum ? v[0] + v[1] : max(v[0], v[1]); });
         if (how.stores) k.store(all, k.tile(y, {4, 1}, {w, 0}), 1);
       };
+      const auto body = [&] {
+        View from = k.tile(x, {4, 64}, {w, t});
+        from.origin[1] += Sym(how.shifted);
+        if (how.inner) {
+          return k.loop(Sym(64), 64, {.distance = 0, .ring = 1}, [&](Sym i) {
+            const Fragment f = k.load(k.tile(x, {4, 64}, {w, t + i}), tv, 1),
+                           part = k.fold(how.monoid,
+                                         k.map({f},
+                                               [&](const auto&v) {
+                                                 return inside(Sym(64) * (t + i) + k.position(1), n, v[0],
+                                                               empty);
+                                               }),
+                                         1);
+            k.update(all, {part}, [](const auto& v) { return v[0] + v[1]; });
+          });
+        }
+        if (how.through_lds) k.copy(from, lds, tv, 1);
+        if (how.read_after) return;
+        add(how.through_lds ? k.read(lds, of, 1)
+            : how.outside   ? before
+                            : k.load(from, tv, 1),
+            Sym(64) * t + Sym(how.shifted));
+      };
       if (how.also) k.if_less(t, 1, body);
-      const Tensor& table = how.other_table ? others : mask;
-      const Sym u = k.uniform(table, (how.rows_too ? w * count + t : t) + Sym(how.further));
-      const std::function<void()> block = body, nothing;
+      const std::function<void()> nothing, block = [&] { how.small ? k.if_less(m, 5, body) : body(); };
+      if (how.first || how.split)
+        return k.if_less(
+            t, 1, [&] { how.first ? body() : k.if_less(how.asked, u, body); },
+            [&] { k.if_less(how.asked, u, body); });
       if (how.reversed)
         k.if_less(
             u, how.asked + 1,
@@ -88,9 +126,32 @@ std::function<Program()> blocks(Blocks how) {
             how.left_in ? nothing : block);
       else
         k.if_less(how.asked, u, how.left_in ? [] {} : block, how.left_in || how.both ? block : nothing);
+      if (how.read_after) add(k.read(lds, of, 1), Sym(64) * t);
     });
-    k.store(all, k.tile(y, {4, 1}, {w, 0}), 1);
+    k.store(how.lanes ? k.fold(how.monoid, all, 1) : all, k.tile(y, {4, 1}, {w, 0}), 1);
     return k;
+  };
+}
+
+// The branch's number changed in the code, which `expand` has let through.
+std::function<void(Code&)> by_number(std::int64_t number) {
+  return [=](Code& code) {
+    for (CodeRegion& r : code.regions)
+      for (Guard& g : r.guards) g.condition.a = Sym(number);
+  };
+}
+
+std::function<void(Code&)> by_one_less() {
+  return [](Code& code) {
+    for (CodeRegion& r : code.regions)
+      for (Guard& g : r.guards) g.condition.b += Sym(-1);
+  };
+}
+// The code of the branch changed.
+std::function<void(Code&)> in_branch(const std::function<void(std::vector<Inst>&)>& change) {
+  return [=](Code& code) {
+    for (CodeRegion& r : code.regions)
+      if (!r.guards.empty()) change(r.body);
   };
 }
 
@@ -154,6 +215,67 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
       {"the first one in any case", "every element is summed once", blocks({.also = true}), sizes},
       {"blocks of 128 are said", "y is what", blocks({.block = 128}), sizes},
       {"blocks of 32 are said", "y is what", blocks({.block = 32}), sizes},
+      {"by a negative number, in the code", "is by a number of that trip", blocks({.least = -1}), sizes,
+       by_number(-1)},
+      {"by 2^31, in the code", "is by a number of that trip", blocks({.least = INT32_MIN}), sizes,
+       by_number(std::int64_t{1} << 31)},
+      {"by one less than what is read, in the code", "is by a number of that trip", blocks({}), sizes,
+       by_one_less()},
+      {"by the other path, as said", "", blocks({.left_in = true, .below = true}), sizes},
+      {"by what is less, as said", "", blocks({.reversed = true, .left_in = true, .below = true}), sizes},
+      {"by what is less than another number", "y is what",
+       blocks({.least = 1, .reversed = true, .left_in = true, .below = true}), sizes},
+      {"elements of the next tile", "the other path leaves", blocks({.shifted = 1}), sizes},
+      {"where there are few rows, too", "it holds a loop or another branch", blocks({.small = true}), sizes},
+      {"in two halves",
+       "it holds a loop or another branch",
+       blocks({.inner = true}),
+       sizes,
+       {},
+       "it is right"},
+      {"LDS that the branch writes, read after it", "only one path of a branch",
+       blocks({.through_lds = true, .read_after = true}), sizes},
+      {"the first one whatever it says", "the other path leaves", blocks({.unmasked = true, .first = true}),
+       sizes},
+      {"the first one by itself", "", blocks({.split = true}), sizes},
+      {"lane by lane", "not both are one sum", blocks({.lanes = true}), sizes, {}, "it is right"},
+      {"in the place of ones",
+       "and not both are one sum",
+       blocks({.overwrites = true, .begin = 1, .most = 64}),
+       {{1, 1}, {5, 64}, {9, 30}}},
+      {"in two waves, through LDS", "", blocks({.through_lds = true, .threads = 128}), sizes},
+      {"barriers of a half of the waves", "a barrier stands in it",
+       blocks({.left_in = true, .below = true, .through_lds = true, .threads = 128}), sizes,
+       in_branch([](auto& list) {
+         for (Inst& i : list)
+           if (i.kind == InstKind::barrier) i.waves = {0, 1};
+       }),
+       "a launch that does not end"},
+      {"without the barrier at its end", "before the branch's end",
+       blocks({.through_lds = true, .threads = 128}), sizes, in_branch([](auto& list) {
+         const auto barrier = [](const Inst& i) { return i.kind == InstKind::barrier; };
+         const auto last = std::find_if(list.rbegin(), list.rend(), barrier);
+         if (last != list.rend()) list.erase(std::next(last).base());
+       }),
+       "waves of the emulator are not that far apart"},
+      {"where the length divides", "stands in it", blocks({}), sizes, in_branch([](auto& list) {
+         for (Inst& i : list) i.when = When{Sym(7), 2, true};
+       })},
+      {"a load that is under way", "an access is under way where it ends", blocks({.outside = true}), sizes,
+       [](Code& code) {
+         for (CodeRegion& r : code.regions)
+           if (r.guards.empty())
+             std::erase_if(r.body, [](const Inst& i) { return i.kind == InstKind::wait; });
+           else
+             r.body.insert(r.body.begin(), [&] {
+               Inst wait = r.body.front();
+               wait = Inst{};
+               wait.kind = InstKind::wait;
+               wait.vm = wait.lgkm = 0;
+               return wait;
+             }());
+       },
+       "nothing looks at it"},
       {"products", "", product(0, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
       {"products by more than 1", "y is what", product(1, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
   });

@@ -403,6 +403,28 @@ class Refused(unittest.TestCase):
             with self.assertRaisesRegex(codegen.ProgramError, "h is what the specification says"):
                 count(value, said or value).build()
 
+    def test_what_f32_rounds_may_be_more_than_the_specification_says(self):
+        """114 times -18837575 is in i32, and 114 times what f32 makes of that is not."""
+        def count(value, said, most):
+            k = Program("h", "gfx942", 128)
+            N = k.size("n", most=most)
+            H, ids, X = k.output("h", "i32", [128]), k.input("ids", "i32", [N]), k.input("x", "i8", [N])
+            k.computes(H, lambda r: k.sum(N, lambda s: codegen.choose(
+                codegen.equal(integer(ids[s]), integer(k.number(r))), said(value(X[s])), k.constant(0))))
+            w, tv, lds = k.workgroups(0, N, 128), line_tv(128, 1, 128), k.lds("l", "i32", [128])
+            k.store(k.zeros("i32", tv, [128]), k.whole(lds), 1)
+            e, x = k.load(k.tile(ids, [128], [w]), tv, 1), k.load(k.tile(X, [128], [w]), tv, 1)
+            v = k.map([x], lambda a: codegen.truncated(codegen.inside(128 * w + k.position(0), N, value(a), 0)), "i32")
+            k.add(v, k.tile(lds, [128], [0]).through(0, e))
+            k.add(k.load(k.whole(lds), tv, 1), k.tile(H, [128], [0]))
+            return k
+        kernel = count(lambda a: a * 1041 - 71, lambda whole: whole, 114).build()
+        h = numpy.zeros(128, numpy.int32)
+        kernel.run(h, numpy.full(114, 7, numpy.int32), numpy.full(114, -128, numpy.int8), n=114)
+        self.assertEqual((h[7], h.sum()), (114 * (-128 * 1041 - 71),) * 2)
+        with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32"):
+            count(lambda a: a * 147168 - 71, lambda rounded: to_number(codegen.truncated(rounded)), 114).build()
+
     def test_a_trips_branch_is_by_a_number_of_31_bits(self):
         def masked(number, said, less=True):
             k = Program("m", "gfx942", 64)
@@ -426,6 +448,61 @@ class Refused(unittest.TestCase):
         for number, said, less in ((2**31, -2**31, True), (2**32 - 1, -1, True), (2**31 + 1, -2**31 + 1, False)):
             with self.assertRaisesRegex(codegen.ProgramError, "a trip's branch is by"):
                 masked(number, said, less).build()
+
+    def test_what_a_branch_in_a_loop_leaves_says_what_to_write(self):
+        def counted():
+            k = Program("h", "gfx942", 64)
+            N = k.size("n", most=1 << 12)
+            H, ids = k.output("h", "i32", [64]), k.input("ids", "i32", [N])
+            k.computes(H, lambda r: k.sum(N, lambda s: codegen.choose(
+                codegen.equal(integer(ids[s]), integer(k.number(r))), k.constant(1), k.constant(0))))
+            k.workgroups(0, 1, 1)
+            tv, lds = line_tv(64, 1, 64), k.lds("counts", "i32", [64])
+            k.store(k.zeros("i32", tv, [64]), k.whole(lds), 1)
+            steps = k.zeros("f32", tv, [64])
+
+            @k.loop(N, 64, distance=0, ring=1)
+            def trip(t):
+                e = k.load(k.tile(ids, [64], [t]), tv, 1)
+                k.add(k.map([e], lambda _: codegen.truncated(codegen.inside(64 * t + k.position(0), N, k.constant(1), 0)), "i32"),
+                      k.tile(lds, [64], [0]).through(0, e))
+                k.if_less(t, 3, lambda: k.update(steps, [], lambda a: a + 1.0))
+            k.store(k.load(k.whole(lds), tv, 1), k.tile(H, [64], [0]), 1); wrong = line()
+            return k, wrong, "(?s)not taken from one trip of the loop of line [0-9]+ to the next.*hint   what a trip reads of counts, or adds to"
+
+        def masked(leave):
+            k = Program("m", "gfx942", 64)
+            M, N = k.size("m", most=8), k.size("n", most=128)
+            Y, X, mask = k.output("y", "f32", [M, 1]), k.input("x", "f32", [M, N]), k.input("mask", "i32", [codegen.ceil_div(N, 64)])
+            k.computes(Y, lambda i, _: k.sum(N, lambda j: X[i, j]))
+            w, tv, stage = k.workgroups(0, M, 4), rows_tv(4, 64, 1, 64), k.lds("stage", "f32", [4, 64])
+            acc = k.full(3.0, codegen.without_axis(tv, 1), [4, 1])
+
+            @k.loop(N, 64, distance=0, ring=1)
+            def trip(t):
+                x = k.load(k.tile(X, [4, 64], [w, t]), tv, 1)
+                k.if_less(0, k.uniform(mask, t), lambda: leave(k, acc, x, stage))
+                leave(k, acc, x, stage, True)
+            k.store(acc, k.tile(Y, [4, 1], [w, 0]), 1)
+            return k
+
+        def two_values():
+            def leave(k, acc, x, stage, after=False):
+                if not after:
+                    k.update(acc, [], lambda a: a * 2.0); leave.wrong = line()
+            return masked(leave), leave.wrong, "(?s)the other path leaves 3, and not both are one sum.*hint   in the branch, k.update.*choose"
+
+        def in_lds():
+            def leave(k, acc, x, stage, after=False):
+                if not after:
+                    return k.store(x, k.whole(stage), 1)
+                k.update(acc, [k.fold("sum", k.load(k.whole(stage), rows_tv(4, 64, 1, 64), 1), 1)], lambda a, b: a + b); leave.wrong = line()
+            return masked(leave), leave.wrong, "(?s)only one path of a branch by what a trip reads.*hint   read stage in the branch"
+
+        for make in (counted, two_values, in_lds):
+            with self.subTest(make.__name__):
+                k, wrong, what = make()
+                self.refused(k.build, what, wrong)
 
     def test_what_is_stored_where_a_loop_has_no_trip(self):
         """y(m, j) = the sum of x(i, j) over i from `begin` on: 0 where there is none, and nothing else."""
@@ -662,6 +739,107 @@ class Refused(unittest.TestCase):
         with self.assertRaises(TypeError):
             x[0] + "1"
 
+
+class Arithmetic(unittest.TestCase):
+    """What `contract`, `approximate` and `reassociate` ask of a map, by numpy: one operation after the other, each rounded to f32."""
+    SIGNS = {"+": numpy.add, "-": numpy.subtract, "*": numpy.multiply, "/": numpy.divide}
+
+    def drawn(self, random, depth):
+        """A leaf's number, a root, or an operation of two."""
+        if depth == 0 or random.random() < 0.1:
+            return int(random.integers(4))
+        if random.random() < 0.1:
+            return "sqrt", self.drawn(random, 0)
+        sign = str(random.choice(list("+++***-/")))
+        return sign, self.drawn(random, depth - 1), self.drawn(random, depth - 1 if random.random() < 0.7 else 0)
+
+    def said(self, tree, of):
+        if isinstance(tree, int):
+            return of[tree]
+        if tree[0] == "sqrt":
+            return codegen.sqrt(of[tree[1]])
+        a, b = self.said(tree[1], of), self.said(tree[2], of)
+        return a + b if tree[0] == "+" else a - b if tree[0] == "-" else a * b if tree[0] == "*" else a / b
+
+    def computed(self, tree, of, halves=False):
+        if isinstance(tree, int):
+            return of[tree]
+        if tree[0] == "sqrt":
+            return numpy.sqrt(of[tree[1]])
+        apply = self.SIGNS[tree[0]]
+        if not halves or tree[0] not in "+*":
+            return apply(self.computed(tree[1], of, halves), self.computed(tree[2], of, halves))
+
+        def terms(t):
+            return terms(t[1]) + terms(t[2]) if not isinstance(t, int) and t[0] == tree[0] else [self.computed(t, of, True)]
+        all_of = terms(tree)
+        if len(all_of) < 4:
+            return apply(*(self.computed(t, of, True) for t in tree[1:]))
+        while len(all_of) > 1:
+            pairs = [apply(a, b) for a, b in zip(all_of[::2], all_of[1::2])]
+            all_of = pairs + all_of[len(pairs) * 2:]
+        return all_of[0]
+
+    def kernel(self, trees, math):
+        k = Program("written", "gfx942", 64)
+        N = k.size("n", most=1 << 16)
+        outputs = [k.output(f"y{i}", "f32", [N]) for i in range(len(trees))]
+        inputs = [k.input(name, "f32", [N]) for name in "abcd"]
+        for y, tree in zip(outputs, trees):
+            k.computes(y, lambda i, tree=tree: self.said(tree, [x[i] for x in inputs]))
+        w, tv = k.workgroups(0, N, 64), line_tv(64, 1, 64)
+        of = [k.load(k.tile(x, [64], [w]), tv, 1) for x in inputs]
+        for y, tree, how in zip(outputs, trees, math):
+            k.store(k.map(of, lambda *e, tree=tree: self.said(tree, e), "f32", **how), k.tile(y, [64], [w]), 1)
+        return k
+
+    def run_on(self, built, count, seed):
+        random = numpy.random.default_rng(seed)
+        given = [numpy.ldexp(random.random(100) + 0.5, random.integers(-3, 4, 100)).astype(numpy.float32) for _ in range(4)]
+        out = [numpy.empty(100, numpy.float32) for _ in range(count)]
+        built.run(*out, *given, n=100, check="all")
+        return given, out
+
+    def test_random_maps_have_the_bits_of_numpy(self):
+        """INLAY_ARITHMETIC: how many kernels of four maps each; the seed is fixed."""
+        plain, differs = {"contract": False, "approximate": False}, 0
+        for n in range(int(os.environ.get("INLAY_ARITHMETIC", 4))):
+            random = numpy.random.default_rng([20261129, n])
+            trees = [self.drawn(random, 5) for _ in range(4)]
+            # Every operand is used somewhere: what nothing needs is refused.
+            trees[0] = ("+", trees[0], ("*", ("+", 0, 1), ("+", 2, 3)))
+            halves = [bool(random.integers(2)) for _ in trees]
+            with self.subTest(n, trees=trees, halves=halves):
+                built = self.kernel(trees, [dict(plain, reassociate=h) for h in halves]).build()
+                given, out = self.run_on(built, 4, n)
+                for tree, h, y in zip(trees, halves, out):
+                    numpy.testing.assert_array_equal(y, self.computed(tree, given, h))
+                    differs += h and (y != self.computed(tree, given)).any()
+        self.assertTrue(differs)
+
+    def test_reassociate_is_of_its_map_alone(self):
+        sum_of_five = ("+", ("+", ("+", ("+", 0, 1), 2), 3), 0)
+        plain = {"contract": False, "approximate": False}
+        neither, first, second = (self.kernel([sum_of_five] * 2, how) for how in (
+            [plain] * 2, [dict(plain, reassociate=True), plain], [plain, dict(plain, reassociate=True)]))
+        self.assertEqual([k.text().count("by halves") for k in (neither, first, second)], [0, 1, 1])
+        built = [k.build() for k in (neither, first, second)]
+        results = [self.run_on(b, 2, 1) for b in built]
+        given = results[0][0]
+        written, halves = self.computed(sum_of_five, given), self.computed(sum_of_five, given, True)
+        self.assertTrue((written != halves).any())
+        for (_, out), wanted in zip(results, ([written, written], [halves, written], [written, halves])):
+            numpy.testing.assert_array_equal(out, wanted)
+        # As many additions, and no flag by which LLVM could order any of them.
+        self.assertEqual([len(re.findall("= fadd ", b.ir)) for b in built], [8, 8, 8])
+        for b in built:
+            self.assertNotRegex(b.ir, r"f(add|mul|sub|div) (\w+ )*(reassoc|fast) ")
+        # Claims are of real numbers: the same ones, however it is added.
+        self.assertEqual(*(re.search("[0-9]+ claims proved", repr(b)).group() for b in built[:2]))
+        # Sums of three have no halves: the same code.
+        sum_of_three = ("+", ("+", 0, 1), ("*", 2, 3))
+        codes = [self.kernel([sum_of_three], [dict(plain, reassociate=r)]).build().assembly for r in (False, True)]
+        self.assertEqual(*codes)
 
 class Operations(unittest.TestCase):
     """What the guide's kernels do not use."""

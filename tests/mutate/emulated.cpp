@@ -2,6 +2,7 @@
 
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/emit_ir.h>
+#include <inlay/codegen/nest.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/evaluate.h>
 #include <inlay/kernels/launch.h>
@@ -91,6 +92,9 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
       const std::int64_t most = whole ? named(p, t, sizes) : 0;
       const auto of_table = [&](const Uniform& u) { return u.tensor == t.id; };
       const bool names = std::none_of(p.uniforms().begin(), p.uniforms().end(), of_table);
+      const bool in_trips = std::any_of(p.uniforms().begin(), p.uniforms().end(), [&](const Uniform& u) {
+        return of_table(u) && !trips_of(p, u).empty();
+      });
       // Past 32 bits, but for bounds, of which the launch says that they are not.
       const bool wide = t.element == Element::i64 &&
                         std::none_of(p.uniforms().begin(), p.uniforms().end(),
@@ -101,7 +105,10 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
           values.push_back(same->second);
           continue;
         }
-        double v = whole && integers ? std::floor((uniform() - 0.5) * 0x1p32)
+        double v = in_trips ? std::floor(6 * uniform()) - 2
+                   : t.element == Element::i8 && p.name() == "counts"
+                       ? static_cast<double>(random() % 256) - 128
+                   : whole && integers ? std::floor((uniform() - 0.5) * 0x1p32)
                    : whole ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
                    : exact ? static_cast<double>(random() % 7) - 3
                            : rounded(t.element, 0.5 + uniform(), Overflow::saturate);

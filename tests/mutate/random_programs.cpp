@@ -18,8 +18,9 @@
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
 // formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
-// which begins with a row, a matrix or zeros), segments (sums of rows from where a table says to where it says). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
-// refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
+// which begins with a row, a matrix or zeros), segments (sums of rows from where a table says to where it says), counts (atomics
+// that add to LDS where a table says), masked (branches by what a trip reads), written (maps whose arithmetic is as it is written,
+// or not). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
@@ -1914,6 +1915,180 @@ Drawn devices(Random& random) {
   return {std::move(k), sizes};
 }
 
+// What the entries of a table that name an element have, summed: added to LDS by atomics, of one tile in each workgroup or of many.
+Drawn counts(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), bins = one_of(random, {5, 64, 128, 256, 512}),
+            v = one_of(random, {1, 1, 2}), tile = threads * v * one_of(random, {1, 1, 2}),
+            trips = one_of(random, {0, 1, 2, 3}), // of each workgroup; 0: all of one
+      length = (bins + threads - 1) / threads * threads, kind = one_of(random, {0, 1, 2, 3, 4, 5}),
+            by = one_of(random, {1, 2, 3, 7});
+  Program k("counts", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym N = k.size("n", {.most = 1 << 13});
+  const Tensor H = k.output("h", Element::i32, {bins}), ids = k.input("ids", index_type(random), {N}),
+               X = k.input("x", Element::i8, {N}), flags = k.input("flags", Element::i32, {N});
+  const auto value = [&](const Expr& x, const Expr& flag, Random* vary) {
+    const bool other = vary && chance(*vary, 2);
+    switch (kind) {
+    case 0: return k.constant(1);
+    case 1: return x;
+    case 2: return other ? k.constant(by) * x + k.constant(1) : x * k.constant(by) + k.constant(1);
+    case 3: return x * x;
+    case 4: return choose(less_signed(k.integer(by), integer(flag)), k.constant(1), k.constant(0));
+    default:
+      return other ? choose(less_signed(k.integer(by - 1), integer(flag)), x - k.constant(by), x)
+                   : choose(less_signed(integer(flag), k.integer(by)), x, x - k.constant(by));
+    }
+  };
+  k.computes(H, [&](const auto& c) {
+    return k.sum(N, [&](Sym s) {
+      const Expr is = codegen::equal(integer(k(ids, {s})), integer(k.number(c[0])));
+      return choose(is, value(k(X, {s}), k(flags, {s}), nullptr), k.constant(0));
+    });
+  });
+  const Sym w = k.workgroups(0, trips == 0 ? Sym(1) : N, trips == 0 ? 1 : trips * tile);
+  const Tensor lds = k.lds("tile", Element::i32, {length});
+  const Layout tv = line_tv(tile, v, threads), all = line_tv(length, 1, threads);
+  k.store(k.zeros(Element::i32, all, {length}), k.whole(lds), 1);
+  const auto step = [&](Sym t) {
+    const Fragment e = k.load(k.tile(ids, {tile}, {t}), tv, 1);
+    std::vector<Fragment> of = {e};
+    if (kind != 0 && kind != 4) of.push_back(k.load(k.tile(X, {tile}, {t}), tv, 1));
+    if (kind >= 4) of.push_back(k.load(k.tile(flags, {tile}, {t}), tv, 1));
+    const Fragment n = k.map(
+        of,
+        [&](const auto& f) {
+          const Expr x = kind == 0 || kind == 4 ? k.constant(0) : f[1];
+          return truncated(inside(Sym(tile) * t + k.position(0), N, value(x, f.back(), &random), 0));
+        },
+        Element::i32);
+    k.add(n, k.tile(lds, {tile}, {0}).through(0, e));
+  };
+  if (trips == 1)
+    step(w);
+  else
+    k.loop(trips == 0 ? N : min(N - Sym(trips * tile) * w, Sym(trips * tile)), tile,
+           {.distance = 0, .ring = 1}, [&](Sym t) { step(trips == 0 ? t : Sym(trips) * w + t); });
+  const Fragment sums = k.load(k.whole(lds), all, 1);
+  const View to = k.tile(H, {length}, {0});
+  if (trips == 0)
+    k.store(sums, to, 1);
+  else
+    k.add(sums, to);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, tile, 1, 5)});
+  return {std::move(k), sizes};
+}
+
+// Folds of a row, and products, over the blocks of which the trip's entry of a table says that they count.
+Drawn masked(Random& random) {
+  const bool product = chance(random, 3), down = chance(random, 3), wide = chance(random, 3),
+             lds = chance(random, 3), early = chance(random, 4), reversed = chance(random, 3);
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, Element::f16, Element::f16, Element::f32, 16), 1,
+                                      1, 16, 16, 32, 8);
+  const int threads = product ? mma.threads() : one_of(random, {64, 128}), v = one_of(random, {1, 2}),
+            rows = product ? 16 : one_of(random, {1, 2, 4}),
+            block = product ? 32 : std::max(32, threads * v / rows) * one_of(random, {1, 2}),
+            least = one_of(random, {0, 0, 1, 2});
+  const Monoid monoid = product || chance(random, 2) ? Monoid::sum : Monoid::max;
+  const double empty = empty_element(monoid);
+  Program k("masked", target, threads);
+  const Sym M = k.size("m", {.most = 1 << 10}), J = k.size("j", {.most = 1 << 10}),
+            N = k.size("n", {.most = 1 << 12, .multiple = product ? block : v}),
+            blocks = ceil_div(N, Sym(block));
+  const Tensor Y = k.output("y", Element::f32, {M, product ? J : Sym(1)}),
+               X = k.input("x", product ? Element::f16 : Element::f32, {M, N}),
+               B = k.input("b", product ? Element::f16 : Element::f32, {product ? J : Sym(1), N}),
+               mask = k.input("mask", index_type(random),
+                              {down ? ceil_div(M, Sym(rows)) * blocks : blocks + Sym(2)});
+  const int further = down ? 0 : one_of(random, {0, 0, 2});
+  const Tree tree = Tree::of_all(random, 2, 2);
+  k.computes(Y, [&](const auto& c) {
+    return k.fold(monoid, N, [&](Sym i) {
+      const Sym b = floor_div(i, Sym(block));
+      const Expr entry =
+          integer(k(mask, {down ? floor_div(c[0], Sym(rows)) * blocks + b : b + Sym(further)}));
+      const Expr there =
+          reversed ? less_signed(entry, k.integer(least + 1)) : less_signed(k.integer(least), entry);
+      const Expr x = k(X, {c[0], i}), z = k(B, {product ? c[1] : Sym(0), i});
+      return choose(there, product ? x * z : tree.of({x, z}, nullptr), k.constant(empty));
+    });
+  });
+  const Sym bj = product ? k.workgroups(0, J, 16) : Sym(0), bm = k.workgroups(1, M, rows);
+  const Layout tv = product ? mma.a() : rows_tv(rows, block, v, threads), row = without_axis(tv, 1);
+  const Tensor stage = lds ? k.lds("stage", X.element, {rows, block}, Swizzle(), 8) : Tensor{};
+  const Fragment acc = product ? k.zeros(Element::f32, mma.c(), {16, 16}) : k.full(empty, row, {rows, 1});
+  k.loop(N, block, {.distance = 0, .ring = 1}, [&](Sym t) {
+    const View from = k.tile(X, {rows, block}, {bm, t});
+    const int vector = product ? 8 : v;
+    Fragment before;
+    if (early && !lds) before = k.load(from, tv, vector);
+    const std::function<void()> some = [&] {
+      if (lds) k.copy(from, stage, rows_tv(rows, block, vector, threads), vector);
+      const Fragment x = lds ? k.read(stage, tv, vector) : early ? before : k.load(from, tv, vector);
+      if (product) return k.mma(acc, x, k.load(k.tile(B, {16, block}, {bj, t}), mma.b(), 8), mma);
+      const Fragment z = k.load(k.tile(B, {1, block}, {0, t}), without_axis(tv, 0), 1);
+      const Fragment y = k.map({x, z}, [&](const auto& e) {
+        return inside(Sym(block) * t + k.position(1), N, tree.of(e, &random), empty);
+      });
+      k.update(acc, {k.fold(monoid, y, 1)},
+               [&](const auto& e) { return monoid == Monoid::sum ? e[0] + e[1] : codegen::max(e[0], e[1]); });
+    };
+    const Sym u = k.uniform(mask, down ? bm * blocks + t : t + Sym(further));
+    if (reversed && wide) // the other way around, which is the same
+      k.if_less(
+          Sym(least), u, [] {}, some);
+    else if (reversed)
+      k.if_less(u, Sym(least + 1), some);
+    else if (wide)
+      k.if_less(
+          u, Sym(least + 1), [] {}, some);
+    else
+      k.if_less(Sym(least), u, some);
+  });
+  k.store(acc, k.tile(Y, {rows, product ? 16 : 1}, {bm, bj}), 1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 3), around(random, 16, 1, 2),
+                     around(random, block, product ? block : v, 5)});
+  return {std::move(k), sizes};
+}
+
+// Maps whose arithmetic is fused, approximate or by halves, or is not.
+Drawn written(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2, 4}), tile = threads * v;
+  Program k("written", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym N = k.size("n", {.most = 1 << 20, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {N}), Z = k.output("z", Element::f32, {N});
+  std::vector<Tensor> of;
+  for (const char* name : {"a", "b", "c", "d"}) of.push_back(k.input(name, Element::f32, {N}));
+  const Tree one = Tree::of_all(random, 4, 3), other = Tree::of_all(random, 2, 2);
+  const auto all = [&](Sym i) {
+    std::vector<Expr> x;
+    for (const Tensor& t : of) x.push_back(k(t, {i}));
+    return x;
+  };
+  k.computes(Y, [&](const auto& c) { return one.of(all(c[0]), nullptr); });
+  k.computes(Z, [&](const auto& c) {
+    const std::vector<Expr> x = all(c[0]);
+    return other.of({one.of(x, nullptr), x[1]}, nullptr);
+  });
+  const auto math = [&] { return FastMath{chance(random, 2), chance(random, 2), chance(random, 2)}; };
+  const Sym w = k.workgroups(0, N, tile);
+  const Layout tv = line_tv(tile, v, threads);
+  std::vector<Fragment> x;
+  for (const Tensor& t : of) x.push_back(k.load(k.tile(t, {tile}, {w}), tv, v));
+  const Fragment y = k.map(
+      x, [&](const auto& e) { return one.of(e, &random); }, math());
+  k.store(y, k.tile(Y, {tile}, {w}), v);
+  k.store(k.map(
+              {y, x[1]}, [&](const auto& e) { return other.of(e, &random); }, math()),
+          k.tile(Z, {tile}, {w}), v);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, tile, v, 3)});
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
       {"pointwise", pointwise}, {"rows", row_folds},        {"carried", carried},
@@ -1924,7 +2099,8 @@ const std::map<std::string, Drawn (*)(Random&)>& families() {
       {"nested", nested},       {"persistent", persistent}, {"named", named_rows},
       {"windows", windows},     {"pages", pages},           {"parts", parts},
       {"formulas", formulas},   {"devices", devices},       {"columns", columns},
-      {"sums", sums},           {"segments", segments}};
+      {"sums", sums},           {"segments", segments},     {"counts", counts},
+      {"masked", masked},       {"written", written}};
   return all;
 }
 

@@ -156,7 +156,8 @@ std::function<void(Code&)> in_branch(const std::function<void(std::vector<Inst>&
 }
 
 // y = A B over the blocks of k that a mask has.
-std::function<Program()> product(int asked, bool scaled) {
+// `more`: beside it the product of all blocks is said, which the branch adds as well.
+std::function<Program()> product(int asked, bool scaled, bool more = false) {
   return [=] {
     const MmaTiling mma = MmaTiling::of(
         Atom::mma_best(target(), Element::f16, Element::f16, Element::f32, 16), 1, 1, 16, 16, 32, 8);
@@ -165,12 +166,15 @@ std::function<Program()> product(int asked, bool scaled) {
               depth = k.size("k", {.most = 1 << 10, .multiple = 32});
     const Tensor y = k.output("y", Element::f32, {m, n}), a = k.input("a", Element::f16, {m, depth}),
                  b = k.input("b", Element::f16, {n, depth}),
+                 d = more ? k.input("d", Element::f16, {n, depth}) : b,
                  mask = k.input("mask", Element::i32, {ceil_div(depth, Sym(32))});
     k.computes(y, [&](const auto& c) {
-      return k.sum(depth, [&](Sym i) {
+      const Expr all = k.sum(depth, [&](Sym i) { return k(a, {c[0], i}) * k(d, {c[1], i}); });
+      const Expr blocks = k.sum(depth, [&](Sym i) {
         const Expr is = less_signed(k.integer(0), integer(k(mask, {floor_div(i, Sym(32))})));
         return choose(is, k(a, {c[0], i}) * k(b, {c[1], i}), k.constant(0));
       });
+      return more ? blocks + all : blocks;
     });
     const Sym bn = k.workgroups(0, n, 16), bm = k.workgroups(1, m, 16);
     const Fragment acc = k.zeros(Element::f32, mma.c(), {16, 16});
@@ -179,6 +183,7 @@ std::function<Program()> product(int asked, bool scaled) {
         const Fragment of_a = k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 4),
                        of_b = k.load(k.tile(b, {16, 32}, {bn, t}), mma.b(), 4);
         k.mma(acc, of_a, scaled ? of_a : of_b, mma);
+        if (more) k.mma(acc, of_a, k.load(k.tile(d, {16, 32}, {bn, t}), mma.b(), 4), mma);
       });
     });
     k.store(acc, k.tile(y, {16, 16}, {bm, bn}), 1);
@@ -245,7 +250,7 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
        {{1, 1}, {5, 64}, {9, 30}}},
       {"in two waves, through LDS", "", blocks({.through_lds = true, .threads = 128}), sizes},
       {"barriers of a half of the waves", "a barrier stands in it",
-       blocks({.left_in = true, .below = true, .through_lds = true, .threads = 128}), sizes,
+       blocks({.left_in = true, .through_lds = true, .below = true, .threads = 128}), sizes,
        in_branch([](auto& list) {
          for (Inst& i : list)
            if (i.kind == InstKind::barrier) i.waves = {0, 1};
@@ -277,6 +282,10 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
        },
        "nothing looks at it"},
       {"products", "", product(0, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
+      {"two products",
+       "several sums go on in one accumulator",
+       product(0, false, true),
+       {{16, 16, 32}, {17, 5, 96}}},
       {"products by more than 1", "y is what", product(1, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
   });
 }

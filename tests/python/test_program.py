@@ -449,6 +449,31 @@ class Refused(unittest.TestCase):
             with self.assertRaisesRegex(codegen.ProgramError, "a trip's branch is by"):
                 masked(number, said, less).build()
 
+    def test_what_lies_outside_where_a_branch_was_not_taken(self):
+        """Of rows past the end a branch leaves exp(0) = 1, and minus infinity where it is not taken: 0 and -6 in the sum of rows."""
+        def total(filled):
+            k = Program("m", "gfx942", 64)
+            M = k.size("m", most=4)
+            Y, X, mask = k.output("y", "f32", [1]), k.input("x", "f32", [M, 64]), k.input("mask", "i32", [1])
+            k.computes(Y, lambda _: k.sum(M, lambda r: codegen.max(k.fold("max", 64, lambda j: codegen.choose(
+                codegen.less_signed(k.integer(0), integer(mask[j // 64])), exp(X[r, j]), k.constant(-numpy.inf))), k.constant(-5)) - 1.0))
+            k.workgroups(0, 1, 1)
+            tv = rows_tv(4, 64, 1, 64)
+            acc = k.full(-numpy.inf, codegen.without_axis(tv, 1), [4, 1])
+
+            @k.loop(64, 64, distance=0, ring=1)
+            def trip(t):
+                @k.if_less(0, k.uniform(mask, t))
+                def _():
+                    x = k.load(k.tile(X, [4, 64], [0, t]), tv, 1)
+                    k.update(acc, [k.fold("max", k.map([x], exp), 1)], codegen.max)
+            v = k.map([acc], lambda a: codegen.max(a, k.constant(-5)) - 1.0)
+            v = k.fill(v, 0, 0, M, 0) if filled else v
+            k.store(k.fold("sum", v, 0), k.tile(Y, [1], [0]), 1)
+            return k
+        with self.assertRaisesRegex(codegen.ProgramError, "what lies outside of a sum is its empty element"):
+            total(False).build()
+
     def test_what_a_branch_in_a_loop_leaves_says_what_to_write(self):
         def counted():
             k = Program("h", "gfx942", 64)

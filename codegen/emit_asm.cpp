@@ -469,8 +469,8 @@ private:
   std::string scales(const Inst& i, int residue) const {
     if (!i.atom->mma->scaled) return "";
     std::string registers, low, high;
-    for (const std::size_t u : {std::size_t{2}, std::size_t{3}}) {
-      const Reg& r = i.uses[u];
+    for (const std::size_t u : {std::size_t{0}, std::size_t{1}}) {
+      const Reg& r = i.uses[2 * operand_parts(i) + u];
       registers += ", " + vector({r.id, r.ahead, r.first / 4 * 4, 4}, residue);
       low += std::to_string(r.first % 2) + ",", high += std::to_string(r.first / 2 % 2) + ",";
     }

@@ -366,7 +366,7 @@ void Emitter::versions(std::span<const Inst> list) {
       const Element to = p_.tensor(list[m].access.tensor).element;
       if (reg_element(r) == to || to == Element::i64) continue;
       k.locate(list[m].where);
-      rounded_[{r.id, r.first}] = k.convert(to_f32(stay(r)), to);
+      rounded_[{r.id, r.first}] = k.convert(to_real(stay(r)), to);
     }
     const Value rest = k.lower(floor_mod(when.size, Sym(when.modulus)));
     k.if_else(
@@ -465,7 +465,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
   case InstKind::map: env_[key(i.def)] = map(i); break;
   case InstKind::fold_values: env_[key(i.def)] = fold(i); break;
   case InstKind::fold_lanes: {
-    const Value v = to_f32(use(i.uses[0]));
+    const Value v = to_real(use(i.uses[0]));
     env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
     break;
   }

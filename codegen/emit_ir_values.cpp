@@ -11,7 +11,7 @@ Value Emitter::to_store(const Reg& r, Element element) {
       return k.slice(v, r.first - from.second, r.count);
   const Value v = stay(r);
   if (element == Element::i64 && v.type.element == Element::i32) return k.sext64(v);
-  return v.type.element == element ? v : k.convert(to_f32(v), element);
+  return v.type.element == element ? v : k.convert(to_real(v), element);
 }
 
 // An operand of a product from its halves, as dwords.
@@ -28,8 +28,11 @@ Value Emitter::scaled_product(const Inst& i) {
   const auto scale = [&](const Reg& r) {
     return KernelBuilder::Scale{k.bitcast(k.slice(whole(r), r.first / 4 * 4, 4), Type::i32()), r.first % 4};
   };
-  return k.mfma_scaled(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def), scale(i.uses[2]),
-                       scale(i.uses[3]), format_of(*i.atom, "cbsz:"), format_of(*i.atom, "blgp:"));
+  const std::size_t parts = operand_parts(i);
+  const auto of = [&](std::size_t which) { return parts == 2 ? operand(i, which) : use(i.uses[which]); };
+  return k.mfma_scaled(i.atom->emission.name, of(0), of(1), whole(i.def), scale(i.uses[2 * parts]),
+                       scale(i.uses[2 * parts + 1]), format_of(*i.atom, "cbsz:"),
+                       format_of(*i.atom, "blgp:"));
 }
 
 // A modifier of the mnemonic: the format of an operand.
@@ -56,7 +59,7 @@ Value Emitter::combine(Monoid m, Value a, Value b) {
 
 // count single elements as one vector; a register used as a whole stays one value.
 Value Emitter::gather(std::span<const Reg> uses) {
-  return gathered(uses, [&](Value v) { return to_f32(v); });
+  return gathered(uses, [&](Value v) { return to_real(v); });
 }
 
 Value Emitter::gathered(std::span<const Reg> uses, const std::function<Value(Value)>& as) {
@@ -230,7 +233,7 @@ bool Emitter::shares_scales(int op) {
 Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
   if (const auto found = done.find(e.id); found != done.end()) return found->second;
   const ExprNode& n = e.node();
-  const Type type = Type{Element::f32, i.def.count};
+  const Type type = Type{reg_element(i.def) == Element::f64 ? Element::f64 : Element::f32, i.def.count};
   const auto arg = [&](std::size_t a) { return value(i, {e.arena, n.args[a]}, operands, done); };
   Value out;
   switch (n.fn) {
@@ -382,7 +385,8 @@ Value Emitter::inside(const Inst& i, const ExprNode& n, Value v) {
   std::vector<Value> held, out;
   for (int e = 0; e < v.type.lanes; ++e) held.push_back(holds(static_cast<std::size_t>(e)));
   for (int e = 0; e < v.type.lanes; ++e)
-    out.push_back(k.select(held[static_cast<std::size_t>(e)], k.extract(v, e), k.float_constant(n.value)));
+    out.push_back(k.select(held[static_cast<std::size_t>(e)], k.extract(v, e),
+                           k.float_constant(n.value, {v.type.element, 1})));
   return v.type.lanes == 1 ? out[0] : k.pack(out);
 }
 
@@ -404,10 +408,10 @@ Value Emitter::fold(const Inst& i) {
       all = x.id == r.id && x.ahead == r.ahead && x.first == e;
     }
     if (all && count > 1) {
-      vectors.push_back(to_f32(whole(r)));
+      vectors.push_back(to_real(whole(r)));
       at += static_cast<std::size_t>(count);
     } else {
-      singles.push_back(to_f32(use(r)));
+      singles.push_back(to_real(use(r)));
       ++at;
     }
   }

@@ -122,7 +122,10 @@ private:
   Value use(const Reg& r) { return k.slice(whole(r), r.first, r.count); }
   Value stay(const Reg& r);
 
-  Value to_f32(Value v) { return v.type.element == Element::f32 ? v : k.convert(v, Element::f32); }
+  /// As arithmetic takes it: f64 as it is, all else in f32.
+  Value to_real(Value v) {
+    return v.type.element == Element::f32 || v.type.element == Element::f64 ? v : k.convert(v, Element::f32);
+  }
 
   void regions(std::size_t begin, std::size_t end, std::size_t depth);
   void branch(std::size_t begin, std::size_t end, std::size_t depth);

@@ -610,8 +610,8 @@ private:
               inst.uses.push_back(
                   part(m.a, t.k_vector * (rm + t.repeat_m() * (step + h)) + j * values, values));
             if (m.a_scales >= 0) {
-              inst.uses.push_back(part(m.b_scales, MmaTiling::scale_value(rn, t.repeat_n(), step), 1));
-              inst.uses.push_back(part(m.a_scales, MmaTiling::scale_value(rm, t.repeat_m(), step), 1));
+              inst.uses.push_back(part(m.b_scales, MmaTiling::scale_value(rn, t.repeat_n(), inst.step), 1));
+              inst.uses.push_back(part(m.a_scales, MmaTiling::scale_value(rm, t.repeat_m(), inst.step), 1));
             }
             inst.def = part(m.acc, result * (rm + t.repeat_m() * rn), result);
           }
@@ -980,7 +980,8 @@ bool renames(const Inst& inst, const std::vector<Register>& registers) {
 }
 
 std::size_t operand_parts(const Inst& inst) {
-  return inst.atom && inst.atom->mma && inst.atom->mma->scaled ? 1 : inst.uses.size() / 2;
+  const bool scaled = inst.atom && inst.atom->mma && inst.atom->mma->scaled; // its scales stand last
+  return inst.uses.size() / 2 - (scaled ? 1 : 0);
 }
 
 bool Access::gathered() const {

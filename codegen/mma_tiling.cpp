@@ -33,11 +33,11 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
   };
   if (!atom.mma) refuse("no matrix instruction", "v_mfma_...");
   const Mma& a = *atom.mma;
-  // What shares a scale must stay together: a lane's values then are one run of k.
-  const bool apart = a.scaled && a.a.mode(1).modes().size() != 1;
-  if (a.sparse || a.blocks != 1 || !same_k(a) || apart)
+  if (a.sparse || a.blocks != 1 || !same_k(a))
     refuse("the instruction does not leave the order of k free",
-           "dense ones of one block, A and B of one width; with scales those below 8 bits");
+           "dense ones of one block, A and B of one width");
+  // What shares a scale must stay together: a lane's values are one run of k, or two halves where the instruction has them.
+  const int run = a.scaled ? static_cast<int>(a.a.mode(1).modes()[0].extent.value()) : 0;
   if (waves_m < 1 || waves_n < 1) refuse("no waves", "at least 1 x 1");
   if (m < 1 || m % (a.m * waves_m) != 0)
     refuse("the waves do not divide m", "multiples of " + std::to_string(a.m * waves_m));
@@ -49,8 +49,9 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
   const int step = std::max(k_vector, a.a_values()) * (64 / a.m);
   if (k < 1 || k % step != 0)
     refuse("the instruction does not divide k", "multiples of " + std::to_string(step));
-  if (a.scaled && (k_vector != 32 || a.a_values() != 32))
-    refuse("a lane's vector is no block of 32 k with one scale", "4-bit elements, 32 at a time");
+  if (a.scaled && (k_vector != run || a.a_values() != 32))
+    refuse("a lane's vector is not what it has of the instruction's k",
+           "vectors of " + std::to_string(run) + ", each with the scale of its 32 k");
   if (a.scaled && (m % (2 * a.m * waves_m) != 0 || n % (2 * a.n * waves_n) != 0 || k % (2 * step) != 0))
     refuse("scales are in fours, of two atoms by two steps",
            "multiples of " + std::to_string(2 * a.m * waves_m) + ", " + std::to_string(2 * a.n * waves_n) +
@@ -126,7 +127,7 @@ Layout MmaTiling::a_scales() const {
                       {{2, rows * waves_m, 0},
                        {2, g, 1},
                        {repeat_m() / 2, 2 * rows * waves_m, 0},
-                       {k_steps() / 2, 2 * g, 1}});
+                       {k_steps() / (2 * parts()), 2 * g, 1}});
 }
 
 Layout MmaTiling::b_scales() const {
@@ -135,7 +136,7 @@ Layout MmaTiling::b_scales() const {
                       {{2, rows * waves_n, 0},
                        {2, g, 1},
                        {repeat_n() / 2, 2 * rows * waves_n, 0},
-                       {k_steps() / 2, 2 * g, 1}});
+                       {k_steps() / (2 * parts()), 2 * g, 1}});
 }
 
 // The atom's own layout of C with rows and columns exchanged, because the operands are; then waves and repeats.

@@ -93,6 +93,38 @@ void check_literals(Expr map, Element to, const std::source_location& where) {
   look(look, map);
 }
 
+// Arithmetic of f64 is of f64 alone, and of what one instruction each computes.
+void check_doubles(Expr map, const std::vector<Element>& from, Element to,
+                   const std::source_location& where) {
+  const std::string line = "line   " + std::to_string(where.line());
+  for (const Element e : from)
+    if (e != Element::f64 || to != Element::f64)
+      throw CodegenError("map: no conversion between " + to_string(e) + " and " + to_string(to), line,
+                         "operands and a result of f64, which is computed in f64");
+  (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    // Expressions keep 40 bits of a constant, and 24 of one that is near these.
+    const bool has_value = n.fn == Fn::constant || n.fn == Fn::inside;
+    if (has_value && rounded(Element::f32, n.value) != n.value)
+      throw CodegenError("map: it is of f64, and of " + as_text(n.value) +
+                             " an expression has not all digits of one",
+                         line, "a number that f32 holds, or one in a tensor");
+    switch (n.fn) {
+    case Fn::constant:
+    case Fn::parameter:
+    case Fn::add:
+    case Fn::sub:
+    case Fn::mul:
+    case Fn::max:
+    case Fn::min:
+    case Fn::select:
+    case Fn::inside: return std::nullopt;
+    default:
+      throw CodegenError("map: it is of f64, for which there is no instruction of a function in it", line,
+                         "sums, products, max, min, select and inside");
+    }
+  });
+}
+
 void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,
                const std::source_location& where) {
   if (to == Element::i64)
@@ -112,6 +144,8 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
   const bool alike = std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; });
   if (alike && (first || (to == Element::i32 && adds_operands(m.map)))) return;
+  if (to == Element::f64 || std::find(from.begin(), from.end(), Element::f64) != from.end())
+    return check_doubles(m.map, from, to, where);
   const bool integer = to == Element::i32 && m.map.node().fn == Fn::to_number;
   check_elements("map", target, from, integer ? Element::f32 : to, where);
 }
@@ -355,7 +389,8 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
     return to;
   }
   // Lanes exchange words: what is narrower moves in its own type, what is wider is rounded after.
-  if (auto exchanged = lane_exchanges(from, to, *target_)) {
+  if (auto exchanged =
+          bits(from.element) > 32 ? std::optional<RelayoutOp>() : lane_exchanges(from, to, *target_)) {
     exchanged->nan = nan;
     check_map({to.id, {from.id}, expressions_->parameter(0), nan}, *target_, fragments_, element, where);
     append(*std::move(exchanged), where);
@@ -506,10 +541,12 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
 
 Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where where) {
   check_own(fragments_, from, "fold", where);
-  if (from.element == Element::i64)
-    throw CodegenError("fold: its fragment holds i64, and it folds numbers of f32",
+  if (from.element == Element::i64 || from.element == Element::f64)
+    throw CodegenError("fold: its fragment holds " + to_string(from.element) +
+                           ", and it folds numbers of f32",
                        "line   " + std::to_string(where.line()),
-                       "k.map({x}, to_number(integer(x))), exact up to 2^24");
+                       from.element == Element::i64 ? "k.map({x}, to_number(integer(x))), exact up to 2^24"
+                                                    : "k.update, a sum of the program's own order");
   if (axis < 0 || static_cast<std::size_t>(axis) >= from.extents.size())
     throw CodegenError("fold: the tile has no axis " + std::to_string(axis));
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.

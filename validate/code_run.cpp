@@ -635,7 +635,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const MatrixProduct& f = product(*i.atom);
       // Operands in one register or in two halves; with scales in one, and each scale in a register after them.
       const bool scaled = i.atom->mma->scaled;
-      const std::size_t parts = scaled ? 1 : i.uses.size() / 2;
+      const std::size_t parts = codegen::operand_parts(i);
       std::vector<const std::vector<Number>*> held_by;
       for (const Reg& r : i.uses) held_by.push_back(&held(r, number));
       const auto value_of = [&](std::size_t operand, std::size_t th, std::size_t v, std::size_t values) {
@@ -658,7 +658,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
             z[l * cv + v] = c[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v];
         }
         for (std::size_t operand = 0; scaled && operand < 2; ++operand) {
-          const Reg& r = i.uses[2 + operand];
+          const Reg& r = i.uses[2 * parts + operand];
           const std::vector<Number>& scales = held(r, number);
           std::vector<Number>& values = operand == 0 ? x : y;
           for (std::size_t at = 0; at < values.size(); ++at) {

@@ -363,11 +363,11 @@ private:
   void multiply(State& s, const Inst& i, std::size_t half, Term x, Term y);
   // An accumulator and more of a sum: of one that it has, or of another.
   Term with_more(const Term& acc, Term sum);
-  // Operand `which` times its scales: s(m, k/32) for the values of the instruction's block of 32 k.
-  Term scaled(State& s, const Inst& i, std::size_t which);
-  // A column of scales, lane by lane, as one of the operand's values: the instruction takes the scale of a row and 32 k from
+  // Part `half` of operand `which` times its scales: s(m, k/32) for the values of the instruction's block of 32 k.
+  Term scaled(State& s, const Inst& i, std::size_t which, std::size_t half);
+  // A column of scales, lane by lane, as one of the values of that part of the operand: the instruction takes the scale of a row and 32 k from
   // the lane that its layout names.
-  int value_by_value(const Atom& atom, std::size_t which, int column);
+  int value_by_value(const Inst& i, std::size_t which, std::size_t half, int column);
   // Whether each entry of one column is that of another divided by `block`.
   bool blocks_of(int fine, int coarse, int block);
 
@@ -610,7 +610,7 @@ private:
       products_;
   std::map<std::tuple<const Atom*, std::size_t, bool, int>, Side> sides_;
   std::map<std::pair<const Atom*, int>, Summed> summed_;
-  std::map<std::tuple<const Atom*, std::size_t, int>, int> value_by_value_;
+  std::map<std::tuple<const Atom*, std::size_t, std::size_t, int>, int> value_by_value_;
   std::map<std::tuple<int, int, int>, bool> blocks_of_;
   std::map<std::tuple<int, int, Monoid>, int> united_;
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;

@@ -141,19 +141,23 @@ void Interpreter::multiply(State& s, const Inst& i) {
       refute("an instruction multiplies what its operands hold", i.atom->name,
              "it takes " + to_string(taken) + ", and v" + std::to_string(r.id) + " holds " + to_string(held));
   }
-  if (i.atom->mma->scaled) return multiply(s, i, 0, scaled(s, i, 0), scaled(s, i, 1));
   const auto operand = [&](const Reg& r) { return complete_term(part(value(s, r), r)); };
   const std::size_t parts = operand_parts(i);
   for (std::size_t half = 0; half < parts; ++half)
-    multiply(s, i, half, operand(i.uses[half]), operand(i.uses[parts + half]));
+    if (mma.scaled)
+      multiply(s, i, half, scaled(s, i, 0, half), scaled(s, i, 1, half));
+    else
+      multiply(s, i, half, operand(i.uses[half]), operand(i.uses[parts + half]));
 }
 
-int Interpreter::value_by_value(const Atom& atom, std::size_t which, int column) {
-  auto [at, fresh] = value_by_value_.try_emplace({&atom, which, column}, -1);
+int Interpreter::value_by_value(const Inst& i, std::size_t which, std::size_t half, int column) {
+  const Atom& atom = *i.atom;
+  auto [at, fresh] = value_by_value_.try_emplace({&atom, which, half, column}, -1);
   if (!fresh) return at->second;
   const Mma& mma = *atom.mma;
   const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
   constexpr int block = 32;
+  const std::size_t full = static_cast<std::size_t>(mma.a_values()), values = full / operand_parts(i);
   const Layout& operand = which == 0 ? mma.a : mma.b;
   const Column row = coordinates(operand, 0), k = coordinates(operand, 1),
                scale_row = coordinates(*mma.scale, 0), scale_k = coordinates(*mma.scale, 1);
@@ -164,6 +168,7 @@ int Interpreter::value_by_value(const Atom& atom, std::size_t which, int column)
   Column wide;
   for (int w = 0; w < waves; ++w)
     for (std::size_t v = 0; v < row.size(); ++v) {
+      if (v % full / values != half) continue;
       const int lane = lane_of.at({row[v], k[v] / block * block});
       wide.push_back(narrow[static_cast<std::size_t>(w * lanes + lane)]);
     }
@@ -180,15 +185,16 @@ bool Interpreter::blocks_of(int fine, int coarse, int block) {
   return at->second = same;
 }
 
-Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
+Term Interpreter::scaled(State& s, const Inst& i, std::size_t which, std::size_t half) {
   const std::string claim = "each value of an operand meets the scale of its row and block of k";
-  const Reg &values_at = i.uses[which], &scale_at = i.uses[2 + which];
+  const std::size_t parts = operand_parts(i);
+  const Reg &values_at = i.uses[which * parts + half], &scale_at = i.uses[2 * parts + which];
   Term x = complete_term(part(value(s, values_at), values_at)),
        scale = complete_term(part(value(s, scale_at), scale_at));
   const ExprNode of = scale.expr.node();
   if (of.fn != Fn::load) refute(claim, describe(scale), "a scale is an element of a tensor");
   constexpr int block = 32;
-  for (int& c : scale.columns) c = value_by_value(*i.atom, which, c);
+  for (int& c : scale.columns) c = value_by_value(i, which, half, c);
   // Where the scale's index is floor(k / 32) of an index of the operand, it is written so: the sum is over k.
   std::vector<int> columns;
   rename(x, columns), rename(scale, columns);

@@ -279,7 +279,7 @@ void Trees::multiply(const Inst& i) {
         std::map<std::pair<int, int>, Value> sorted;
         for (int l = 0; l < lanes_; ++l)
           sorted[{s_row[static_cast<std::size_t>(l)], s_k[static_cast<std::size_t>(l)]}] =
-              at(i.uses[2 + side], w * lanes_ + l);
+              at(i.uses[2 * parts + side], w * lanes_ + l);
         for (const auto& [where, v] : sorted) scales[static_cast<std::size_t>(where.first)].push_back(v);
       }
       for (int r = 0; r < rows; ++r) {

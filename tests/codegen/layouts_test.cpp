@@ -288,7 +288,7 @@ TEST_CASE("a tiled MMA's scales are those of its operands' rows and blocks of k,
                     Catch::Contains("gfx950 has it"));
   CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 96, 128, 256, 32), Catch::Contains("in fours"));
   CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 128, 128, 128, 32), Catch::Contains("in fours"));
-  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 128, 128, 512, 64), Catch::Contains("one scale"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 128, 128, 512, 64), Catch::Contains("the scale of its 32 k"));
   for (const auto& [waves_m, waves_n, m, n, k] :
        {std::tuple{1, 4, 32, 256, 256}, {2, 2, 128, 64, 512}, {4, 1, 128, 96, 256}}) {
     const MmaTiling mma = MmaTiling::of(atom, waves_m, waves_n, m, n, k, 32);
@@ -311,6 +311,35 @@ TEST_CASE("a tiled MMA's scales are those of its operands' rows and blocks of k,
   }
 }
 
+TEST_CASE("a tiled MMA of 8 bits with scales has each value and each scale where the instruction has it") {
+  const Atom& atom = Atom::mma_scaled(gfx950, Element::e4m3fn, Element::e5m2, 16);
+  const Mma& one = *atom.mma;
+  for (const auto& [waves_m, waves_n, m, n, k] :
+       {std::tuple{1, 4, 32, 256, 256}, {2, 2, 128, 64, 512}, {4, 1, 128, 96, 256}}) {
+    const MmaTiling mma = MmaTiling::of(atom, waves_m, waves_n, m, n, k, 16);
+    const auto agree = [&](const Layout& operand, const Layout& scales, int repeats) {
+      bool all = true;
+      for (int thread = 0; thread < mma.threads(); ++thread)
+        for (int step = 0; step < k / 128; ++step)
+          for (int r = 0; r < repeats; ++r) {
+            const int lane = thread % 64;
+            const Point scale = at(scales, thread, MmaTiling::scale_value(r, repeats, step)),
+                        in_one = at(*one.scale, lane, 0);
+            all = all && scale[1] == Int(4 * step) + floor_div(in_one[1], Int(32));
+            for (int v = 0; v < 32; ++v) {
+              const Point value = at(operand, thread, v % 16 + 16 * (r + repeats * (2 * step + v / 16)));
+              all = all && value[0] == scale[0] && value[1] == Int(128 * step) + at(one.a, lane, v)[1];
+            }
+          }
+      return all;
+    };
+    CHECK(agree(mma.a(), mma.a_scales(), mma.repeat_m()));
+    CHECK(agree(mma.b(), mma.b_scales(), mma.repeat_n()));
+    CHECK(each_once(mma.a_scales(), m, k / 32, waves_n));
+    CHECK(each_once(mma.b_scales(), n, k / 32, waves_m));
+  }
+}
+
 TEST_CASE("tiled MMAs that do not fit are refused by name") {
   const Atom& atom = Atom::named(gfx942, "v_mfma_f32_16x16x16_f16");
   CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 48, 64, 32, 8),
@@ -320,11 +349,14 @@ TEST_CASE("tiled MMAs that do not fit are refused by name") {
   CHECK_THROWS_AS(MmaTiling::of(atom, 2, 2, 64, 64, 32, 6), CodegenError);
   CHECK_THROWS_AS(MmaTiling::of(atom, 2, 2, 64, 64, 32, 0), CodegenError);
   CHECK_THROWS_AS(MmaTiling::of(atom, 0, 2, 64, 64, 32, 8), CodegenError);
-  // Where the order of k is not free: blocks, sparsity, scales, formats of different widths.
-  for (const char* name : {"v_mfma_f32_32x32x4_2b_f16", "v_smfmac_f32_16x16x64_f16",
-                           "v_mfma_scale_f32_16x16x128_f8f6f4", "v_mfma_f32_16x16x128_f8f6f4 cbsz:4"})
+  // Where the order of k is not free: blocks, sparsity, formats of different widths.
+  for (const char* name :
+       {"v_mfma_f32_32x32x4_2b_f16", "v_smfmac_f32_16x16x64_f16", "v_mfma_f32_16x16x128_f8f6f4 cbsz:4"})
     CHECK_THROWS_WITH(MmaTiling::of(Atom::named(gfx950, name), 1, 1, 128, 128, 128, 32),
                       Catch::Contains("order of k") && Catch::Contains(name));
+  CHECK_THROWS_WITH(
+      MmaTiling::of(Atom::named(gfx950, "v_mfma_scale_f32_16x16x128_f8f6f4"), 1, 1, 128, 128, 256, 32),
+      Catch::Contains("vectors of 16, each with the scale of its 32 k"));
   CHECK_THROWS_WITH(MmaTiling::of(Atom::named(gfx950, "ds_read_b128"), 1, 1, 128, 128, 128, 32),
                     Catch::Contains("no matrix instruction"));
 }

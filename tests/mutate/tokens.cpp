@@ -1046,9 +1046,10 @@ private:
       // D[r][c] += sum over q of X[r][q] Y[c][q]: row r = lane % m, q by lane group and value, as the ISA guide draws it.
       const codegen::Mma& m = *i.atom->mma;
       const int values = m.a_values(), results = m.c_values(), rows = m.m;
-      // An operand may be in halves: the first ones are the first values of each lane. Scales stand after both operands: one
-      // for the 32 values of each lane.
-      const std::size_t parts = m.scaled ? 1 : i.uses.size() / 2;
+      // An operand may be in halves: the first ones are the first values of each lane. Scales stand after both operands: a lane has
+      // that of block number lane / m of its row. Of 8 bits its own values are of two other blocks, 16 and 16 of them.
+      const std::size_t parts = i.uses.size() / 2 - (m.scaled ? 1 : 0);
+      const bool apart = m.scaled && bits(m.a_element) == 8;
       const int half = values / static_cast<int>(parts);
       auto& d = reg(w, i.def, s);
       const auto value_of = [&](std::size_t operand, int lane, int v) -> double {
@@ -1058,16 +1059,21 @@ private:
       std::vector<double> a(static_cast<std::size_t>(rows * m.k)), b(a.size());
       for (int l = 0; l < lanes(); ++l)
         for (int v = 0; v < values; ++v) {
-          const auto q = static_cast<std::size_t>(l % rows * m.k + l / rows * values + v);
-          const auto scale = [&](std::size_t use) {
-            return m.scaled ? at(reg(w, i.uses[use], s), i.uses[use], l, 0) : 1;
+          const int k = apart ? 64 * (v / 16) + 16 * (l / rows) + v % 16 : l / rows * values + v;
+          const auto q = static_cast<std::size_t>(l % rows * m.k + k);
+          const auto scale = [&](std::size_t operand) {
+            const Reg& from = i.uses[std::min(2 * parts + operand, i.uses.size() - 1)];
+            return m.scaled ? at(reg(w, from, s), from, l % rows + rows * (k / 32), 0) : 1;
           };
-          a[q] = value_of(0, l, v) * scale(2);
-          b[q] = value_of(1, l, v) * scale(3);
+          a[q] = value_of(0, l, v) * scale(0);
+          b[q] = value_of(1, l, v) * scale(1);
         }
       for (int l = 0; l < lanes(); ++l)
         for (int v = 0; v < results; ++v) {
-          const int column = l % rows, row = 4 * (l / rows) + v % 4 + 4 * (lanes() / rows) * (v / 4);
+          const int column = l % rows, // f64: four rows of four lanes each, one after the other
+              row = m.c_element == codegen::Element::f64
+                        ? l / rows + 4 * v
+                        : 4 * (l / rows) + v % 4 + 4 * (lanes() / rows) * (v / 4);
           double sum = at(d, i.def, l, v);
           for (int q = 0; q < m.k; ++q)
             sum += a[static_cast<std::size_t>(row * m.k + q)] * b[static_cast<std::size_t>(column * m.k + q)];

@@ -639,6 +639,32 @@ class Refused(unittest.TestCase):
             with self.subTest(pattern):
                 self.refused(f, pattern, f.__code__.co_firstlineno)
 
+    def test_maps_of_f64_are_computed_in_f64(self):
+        def program(element=lambda x, s: x * s + x, of="f64"):
+            k = Program("p", "gfx942", 64)
+            M, N = k.size("m", most=1 << 12), k.size("n", most=1 << 12, multiple=16)
+            Y, X, S = k.output("y", of, [M, N]), k.input("x", "f64", [M, N]), k.input("s", "f64", [1, N])
+            k.computes(Y, lambda m, n: element(X[m, n], S[0, n]))
+            at = [k.workgroups(1, M, 8), k.workgroups(0, N, 64)]
+            tv = rows_tv(8, 64, 2, 64)
+            x, s = k.load(k.tile(X, [8, 64], at), tv, 2), k.load(k.tile(S, [1, 64], [0, at[1]]), codegen.without_axis(tv, 0), 1)
+            k.store(k.map([x, s], element, of), k.tile(Y, [8, 64], at), 2)
+            return k, x
+
+        rng = numpy.random.default_rng(1)
+        x, s = rng.uniform(-1, 1, (21, 80)), rng.uniform(-1, 1, (1, 80))
+        for element, want in ((lambda x, s: x * s + x, x * s + x), (lambda x, s: x - s * 0.25, x - s * 0.25)):
+            y = numpy.zeros((21, 80))
+            program(element)[0].build().run(y, x, s, m=21, n=80, check="all")
+            self.assertLess(numpy.abs(y - want).max(), 2.0**-51)
+        for wrong, why in ((lambda: program(lambda x, s: x - s * 0.1), "has not all digits of one"), (lambda: program(of="f32"), "no conversion between f64 and f32"),
+                           (lambda: program(lambda x, s: codegen.exp(x) * s), "it is of f64, for which there is no instruction")):
+            with self.assertRaisesRegex(Exception, why):
+                wrong()
+        k, x = program()
+        with self.assertRaisesRegex(Exception, "fold: its fragment holds f64"):
+            k.fold("sum", x, 1)
+
     def test_errors_of_building_are_at_the_line_of_the_operation(self):
         def program(element):
             k = Program("p", "gfx942", 64)

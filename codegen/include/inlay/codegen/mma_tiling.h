@@ -9,7 +9,7 @@
 ///   instruction after the other would give it.
 ///   An instruction that takes twice as many (f8f6f4 of 32 bytes a lane) gets its operand in two parts, from two fragments
 ///   along k.
-///   Where the instruction multiplies by scales, 32 adjacent k of a row have one: a lane's vector is one such block.
+///   Where the instruction multiplies by scales, 32 adjacent k of a row have one: a lane's vector is one such block, of 8 bits half of one.
 /// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds 4 adjacent
 ///   columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered ones.
 ///
@@ -38,8 +38,8 @@ struct MmaTiling {
 
   /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is neither a multiple nor the half of
   /// what an instruction takes, or when the instruction has no free K order: sparse, of several blocks, or with A and B of
-  /// formats whose values lie at different k (e4m3fn with e2m1). With scales: when a lane's vector is not 32 elements of one
-  /// instruction, or a wave has no even number of atoms along m, n and k.
+  /// formats whose values lie at different k (e4m3fn with e2m1). With scales: when a lane's vector is not the run of k that it has in
+  /// the instruction, or a wave has no even number of atoms along m, n and k.
   [[nodiscard]] static MmaTiling of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
                                     int k_vector);
 

@@ -8,9 +8,10 @@
 
 namespace inlay::kernels {
 
-/// A work-item loads 8 columns of some rows, and writes what a column has of them at once, `piece` elements.
+/// A work-item loads `vector` columns of some rows, 8 or what 16 bytes hold, and writes what a column has of them at once, `piece`
+/// elements.
 struct TransposedTile {
-  int piece = 0;
+  int piece = 0, vector = 8;
   Layout loaded, written; ///< (work-item, value) -> (row, column): as loads give it, and as it is stored
   Swizzle swizzle;        ///< of LDS, [columns, rows]
 };
@@ -20,13 +21,14 @@ struct TransposedTile {
                                                                    codegen::Element type, int rows,
                                                                    int columns, int threads, int most,
                                                                    const Layout& read, int read_at_once = 8) {
+  const int vector = std::min(8, 128 / codegen::bits(type));
   for (int piece = most; piece >= 1; piece /= 2) try {
-      const Layout loaded = codegen::columns_tv(rows, columns, 8, threads, piece),
+      const Layout loaded = codegen::columns_tv(rows, columns, vector, threads, piece),
                    written = piece > 1 ? codegen::values_exchanged(loaded) : loaded;
       if (const auto swizzle =
               find_swizzle(target, type, columns, rows,
                            {{read, read_at_once, true}, {codegen::transposed(written), piece, false}}))
-        return TransposedTile{piece, loaded, written, *swizzle};
+        return TransposedTile{piece, vector, loaded, written, *swizzle};
     } catch (const codegen::CodegenError&) { // they do not divide it
     }
   return std::nullopt;

@@ -281,8 +281,8 @@ void Sides::judge() {
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
   for (const codegen::Tensor& t : p_.tensors())
-    if (t.space == codegen::Space::global && t.element == codegen::Element::i64)
-      return missing(t.name + " is of i64, and integers of 64 bits are not followed");
+    if (t.space == codegen::Space::global && bits(t.element) == 64)
+      return missing(t.name + " is of " + to_string(t.element) + ", and numbers of 64 bits are not followed");
   if (const std::string why = waits && !follows_ticket() ? unfollowed() : ""; !why.empty())
     return missing(why);
   if (kernel_.descriptor.private_segment_buffer && kernel_.descriptor.scratch_bytes != 0) {

@@ -80,7 +80,7 @@ Sharers sharers(const GemmSpec& s, const Machine& machine, std::int64_t tiles_x,
 /// Registers of a lane, as far as they follow from the specification: accumulators, a trip's operands in part, addresses.
 double registers(const GemmSpec& s) {
   const int waves = s.waves_m * s.waves_n;
-  const double accumulators = s.tile_m * s.tile_n / 64.0 / waves;
+  const double accumulators = s.tile_m * s.tile_n / 64.0 / waves * (s.in == Element::f64 ? 2 : 1);
   const double operands = (double(s.tile_m) / s.waves_m + double(s.tile_n) / s.waves_n) * s.tile_k *
                           codegen::bits(s.in) / 8 / 256;
   const double staged = s.transfer ? 0 : 2.0 * s.stage_bytes() / waves / 256;
@@ -93,7 +93,7 @@ double turning(const GemmSpec& s) {
   double factor = 1;
   const int waves = s.waves_m * s.waves_n;
   for (const auto& [turned, rows] : {std::pair(s.turned_a(), s.tile_m), std::pair(s.turned_b(), s.tile_n)}) {
-    const int vectors = rows * s.tile_k / (8 * 64 * waves);
+    const int vectors = rows * s.tile_k / (std::min(8, 128 / codegen::bits(s.in)) * 64 * waves);
     if (turned && (vectors < 2 || (vectors & (vectors - 1)) != 0)) factor = 2;
   }
   if (s.stored != GemmSpec::Stored::nt && registers(s) > (waves > 4 ? 256 : 384)) factor *= 1.5;
@@ -106,7 +106,7 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
   const GemmFacts facts = gemm_facts(s);
   // What the launch contract refuses in every form.
   const int vector = 128 / codegen::bits(s.in);
-  if (k % (s.in == Element::e2m1          ? 256
+  if (k % (s.has_block_scales()           ? 256
            : s.preshuffled_b              ? 4 * vector
            : s.turned_a() && s.turned_b() ? 1
                                           : vector) !=
@@ -125,7 +125,7 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
     throw std::invalid_argument("gemm: the lanes do not divide the tile");
   // What codegen's ping-pong refuses: other than 8 waves, loads past LDS, and waves of one row or column of matrix instructions.
   const bool staged_alone = s.staged_a() && s.staged_b() &&
-                            (s.in != Element::e2m1 ||
+                            (!s.has_block_scales() ||
                              (s.staged_scales(s.tile_m, s.waves_n) && s.staged_scales(s.tile_n, s.waves_m)));
   if (s.pingpong && (s.waves_m * s.waves_n != 8 || !s.transfer || !staged_alone ||
                      s.tile_m < 2 * s.mfma * s.waves_m || s.tile_n < 2 * s.mfma * s.waves_n))
@@ -180,7 +180,8 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
 
   // Around the loop: launch, addresses, first tiles; stores, by elements where rows of C may end inside a vector.
   const double before = machine.launch + 900 + machine.hbm_latency + 1.5 * address;
-  const double of_c = s.tile_m * s.tile_n * (s.gather ? 4.0 : codegen::bits(s.out) / 8.0);
+  const double of_c =
+      s.tile_m * s.tile_n * (s.gather && s.in != Element::f64 ? 4.0 : codegen::bits(s.out) / 8.0);
   const bool by_vectors = codegen::bits(s.out) > 16 || s.multiple_n % 8 == 0 || s.gather;
   const double stored = 0.7 * of_c * active / machine.hbm_rate; // all units at once
   double after = 300 + std::max(of_c / 48 * (by_vectors ? 1 : 1.6), stored);
@@ -229,8 +230,9 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
   };
   // Rows and columns of tiles; a trip takes 64 to 256 bytes of a row.
   const int line = 1024 / codegen::bits(s.in);
-  // Scales of fp4 lie in blocks of 32 rows.
-  const int least_rows = s.in == Element::e2m1 ? 32 : 16;
+  // Scales of 32 k lie in blocks of 32 rows and 256 k.
+  const bool blocks = s.has_block_scales();
+  const int least_rows = blocks ? 32 : 16;
   std::vector<std::string> tiles;
   for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
     for (const int columns : {64, 96, 128, 160, 192, 256}) {
@@ -242,7 +244,7 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
         const int of_k = bytes * line / 128;
         if (of_k > 2 * k && bytes > 64) continue;
         if (bytes == 64 && rows * columns < 128 * 128) continue;
-        if (bytes == 256 && rows * columns > 128 * 128) continue;
+        if (blocks ? of_k != 256 && of_k != 512 : bytes == 256 && rows * columns > 128 * 128) continue;
         tiles.push_back(fmt::format("{}x{}x{}", rows, columns, of_k));
       }
     }

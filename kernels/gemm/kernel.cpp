@@ -30,7 +30,23 @@ constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has
 Element usual_result(const GemmAsked& asked) {
   return asked.in == Element::i8 && !asked.weighted() ? Element::i32
          : codegen::bits(asked.in) <= 8               ? Element::bf16
+         : asked.in == Element::xf32                  ? Element::f32
                                                       : asked.in;
+}
+
+/// Elements of 128 bytes of a row, or what has a register of scales.
+int line_of(const GemmSpec& s) { return s.has_block_scales() ? 256 : 1024 / codegen::bits(s.in); }
+
+/// The type of A and B; mxfp8 and mxbf8 are floats of 8 bits with scales of 32 k.
+ReadsGemm type_of_factors(bool pre) {
+  return {pre ? "f16, bf16, fp8, bf8, i8, fp4, mxfp8, mxbf8"
+              : "f16, bf16, f32, f64, xf32, fp8, bf8, i8, fp4, mxfp8, mxbf8",
+          [](GemmAsked& asked, const std::string& text) -> std::string {
+            const codegen::Target& target = codegen::Target::named(asked.arch);
+            asked.block_scales = text.starts_with("mx");
+            asked.in = codegen::parse_element(asked.block_scales ? text.substr(2) : text, target);
+            return {};
+          }};
 }
 
 ReadsGemm tile() {
@@ -38,8 +54,9 @@ ReadsGemm tile() {
       ReadsGemm::product("128x128x64", &GemmAsked::tile_m, &GemmAsked::tile_n, &GemmAsked::tile_k);
   return {sizes.range, [=](GemmAsked& asked, const std::string& text) {
             // A row of 128 bytes where nobody says otherwise.
-            const bool four = asked.in == Element::e2m1;
-            return sizes.put(asked, !text.empty() ? text : four ? "128x128x256" : "128x128x64");
+            const bool by_line = codegen::bits(asked.in) >= 32 || asked.has_block_scales();
+            return sizes.put(asked,
+                             !text.empty() ? text : fmt::format("128x128x{}", by_line ? line_of(asked) : 64));
           }};
 }
 
@@ -52,7 +69,7 @@ ReadsGemm waves(bool pre) {
 
 Artifact build_asked(const std::string& name, const GemmSpec& spec, Same same, const BuildOptions& how) {
   if (same == Same::any) return build_gemm(spec, how);
-  const int of_k = 1024 / codegen::bits(spec.in); // elements of 128 bytes
+  const int of_k = line_of(spec);
   if (same == Same::batch && (spec.tile_k != of_k || spec.mfma != 16))
     throw std::invalid_argument(fmt::format("{}: --deterministic batch walks along K by {} with matrix "
                                             "instructions of 16 rows, and here by {} with {}\n  hint   "
@@ -78,7 +95,7 @@ Artifact build_asked(const std::string& name, const GemmSpec& spec, Same same, c
 /// and parts along K.
 std::vector<Flags> of_order(std::vector<Flags> forms, const GemmAsked& asked, const Flags& fixed) {
   if (asked.same == Same::any) return forms;
-  const std::string of_k = std::to_string(1024 / codegen::bits(asked.in));
+  const std::string of_k = std::to_string(line_of(asked));
   std::vector<Flags> out;
   for (Flags& one : forms) {
     const bool exact = codegen::is_integer(asked.out); // in any order
@@ -134,16 +151,18 @@ Face<GemmAsked> face(bool pre) {
   Options<GemmAsked> options(
       name,
       {arch_option<GemmAsked>(),
-       {"dtype", ReadsGemm::element(&GemmAsked::in, "f16, bf16, fp8, bf8, i8, fp4"), "f16",
-        "element type of A and B", "",
-        "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
+       {"dtype", type_of_factors(pre), "f16", "element type of A and B", "",
+        std::string(pre ? ""
+                        : "of f64 all else is f64, too; xf32 is f32 whose products leave out 13 bits\n") +
+            "fp4, mxfp8 and mxbf8 have e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
        {"layout",
         ReadsGemm::one_of(&GemmAsked::stored, {{"nt", GemmSpec::Stored::nt},
                                                {"nn", GemmSpec::Stored::nn},
                                                {"tn", GemmSpec::Stored::tn},
                                                {"tt", GemmSpec::Stored::tt}}),
         "nt", "A as [M,K] (n) or [K,M] (t), B as [K,N] (n) or [N,K] (t), row-major", "",
-        "not fp4; rows along m or n are a multiple of 16 bytes long, and below 2 GiB altogether"},
+        "not with scales of 32 k; rows along m or n are a multiple of 16 bytes long, and below 2 GiB "
+        "altogether"},
        {"scales", ReadsGemm::yes(&GemmAsked::scales), "no",
         "C times sa[m] sb[n], f32 (per token and per channel)", "", "with scales, i8 gives f32, f16 or bf16"},
        {"bias", ReadsGemm::yes(&GemmAsked::bias), "no", "plus bias[n], f32"},
@@ -183,16 +202,17 @@ Face<GemmAsked> face(bool pre) {
                                        : codegen::parse_element(text, codegen::Target::named(asked.arch));
                           }),
         "", "element type of C", "",
-        "f32 or that of A and B (default); of fp8, bf8, fp4, and of i8 with scales: f32, f16, bf16 "
+        "f32 or that of A and B (default), f64 of f64; of fp8, bf8, fp4, and of i8 with scales: f32, f16, "
+        "bf16 "
         "(default); of i8: i32; fp8 and bf8 where nothing is added by atomics"},
        {"m", ReadsGemm::number(&GemmAsked::m, 1, most), "256", "rows of A and C"},
        {"n", ReadsGemm::number(&GemmAsked::n, 1, most), "256",
         pre ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
        {"k", ReadsGemm::number(&GemmAsked::k, 1, most), "256",
-        pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4: 256)"
-            : "columns of A and B, a multiple of 8 (8-bit: 16; fp4: 256)"},
+        pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4, mxfp8: 256)"
+            : "columns of A and B, a multiple of 8 (f64: 2; f32: 4; 8-bit: 16; fp4, mxfp8: 256)"},
        {"tile", tile(), "auto", "tile of C and of K that a workgroup works on", "",
-        "where sizes are not known 128x128x64, of fp4 128x128x256"},
+        "where sizes are not known 128x128x64, of fp4 and mxfp8 128x128x256, f32 128x128x32, f64 128x128x16"},
        {"waves", waves(pre), "auto", "waves along M and N", "",
         "where sizes are not known 2x2, with a preshuffled B 1x4, with amax 4x1"},
        {"mfma", ReadsGemm::number(&GemmAsked::mfma, 16, 32), "auto",
@@ -268,8 +288,8 @@ Face<GemmAsked> face(bool pre) {
         "barriers B: with two stages of direct-to-LDS loads, barriers an iteration: 1, 2 (tiles apart), "
         "3 (each operand read into the registers of the one before)"}});
   return {pre ? "the same with B stored in the order of the registers that multiply it"
-              : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8, fp4 with MX scales (accumulated "
-                "in f32) or i8 (i32)",
+              : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, f32, fp8, bf8, with MX scales fp4 and fp8 "
+                "(accumulated in f32), f64 or i8 (i32)",
           std::move(options),
           [=](const GemmAsked& asked, const BuildOptions& how) {
             GemmSpec spec = asked;

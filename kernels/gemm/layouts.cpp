@@ -3,6 +3,7 @@
 
 #include <inlay/machine/target.h>
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -12,6 +13,14 @@ std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
   if (s.amax) return {};       // the mask of its maximum counts columns as they are
   if (is_mx(s)) return {};     // the order of its scales keeps rows where they are
   if (s.turned_b()) return {}; // loads of 8 columns at once, too
+  if (s.in ==
+      Element::f64) { // column = 4 g + i of value i of lane group g, which the instruction has at g + 4 i
+    TupleBuilder<Mode> of;
+    const std::size_t all = of.open();
+    of.leaf({4, Stride(4)}), of.leaf({4, Stride(1)}), of.leaf({s.tile_n / 16, Stride(16)});
+    of.close(all, 3);
+    return Layout(std::move(of).finish());
+  }
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
   if (s.preshuffled_b) {
     constexpr int bytes_a_clock = 64; // of the address unit: half of a line takes the time of a whole one
@@ -43,9 +52,14 @@ std::optional<Layout> scaled_order(const GemmSpec& s, int waves, int tile) {
   return Layout(std::move(b).finish());
 }
 
+int adjacent_columns(const GemmSpec& s, bool ordered) {
+  if (s.in == Element::f64) return ordered ? 2 : 1;
+  return ordered ? 8 : 4;
+}
+
 Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
   const Layout c = mma.c();
-  if (!reordered || s.mfma != 16) return c;
+  if (!reordered || s.mfma != 16 || s.in == Element::f64) return c;
   // (4, repeat_m, repeat_n) as (4, 2, repeat_m, repeat_n / 2)
   const Layout threads = c.mode(0), values = c.mode(1);
   const auto of = values.modes();
@@ -94,7 +108,8 @@ Layout results_of_parts(const Layout& c, int parts) {
 
 TransposedTile turned_tile(const GemmSpec& s, const Target& target, int rows, const Layout& read) {
   const int threads = 64 * s.waves_m * s.waves_n;
-  if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, 8, read, vector_of(s.in)))
+  if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, std::min(8, vector_of(s.in)),
+                                        read, vector_of(s.in)))
     return *tile;
   refuse("tile", fmt::format("{} x {}", rows, s.tile_k),
          "64, 128 or 256 rows: no place in LDS without conflicts");

@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include <inlay/codegen/schedule.h>
+#include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::int64_t longest_turned(const GemmSpec& s) {
 std::int64_t longest_columns(const GemmSpec& s) {
   std::int64_t row = longest_row(s.tile_m, s.out);
   if (s.padded.c || s.padded.d) row = half_of(row);
-  if (s.gather) row = std::min(row, longest_row(s.tile_m, Element::f32) / most_parts);
+  if (s.gather) row = std::min(row, longest_row(s.tile_m, sum_of(s)) / most_parts);
   if (s.turned_b()) row = std::min(row, longest_turned(s));
   return s.order.linear() ? row : std::min(row, std::int64_t{32768} * s.tile_n);
 }
@@ -47,7 +48,19 @@ std::int64_t longest_k(const GemmSpec& s) {
   return std::min(row, s.gather ? inside / together * together : inside);
 }
 
-bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
+namespace {
+bool has_xf32(const Target& target) {
+  return machine::multiply_adds_per_clock(target.arch, machine::Operand::xf32) > 0;
+}
+} // namespace
+
+bool is_mx(const GemmSpec& s) { return s.has_block_scales(); }
+
+Element sum_of(const GemmSpec& s) {
+  return s.in == Element::i8 ? Element::i32 : s.in == Element::f64 ? Element::f64 : Element::f32;
+}
+
+Element weight_of(const GemmSpec& s) { return s.in == Element::f64 ? Element::f64 : Element::f32; }
 
 int vector_of(Element e) { return 128 / bits(e); }
 
@@ -63,11 +76,10 @@ int copied(const GemmSpec& s, const Target& target, int rows) {
 
 const Atom& product(const GemmSpec& s, const Target& target) {
   if (is_mx(s)) return Atom::mma_scaled(target, s.in, s.in, s.mfma);
-  const Element sum = s.in == Element::i8 ? Element::i32 : Element::f32;
   const bool narrow = bits(s.in) == 8 && s.in != Element::i8;
   return narrow && (!target.ocp_fp8 || s.tile_k % (2048 / s.mfma) != 0)
-             ? Atom::mma_of(target, s.in, s.in, sum, s.mfma, s.mfma == 16 ? 32 : 16)
-             : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
+             ? Atom::mma_of(target, s.in, s.in, sum_of(s), s.mfma, s.mfma == 16 ? 32 : 16)
+             : Atom::mma_best(target, s.in, s.in, sum_of(s), s.mfma);
 }
 
 int stage_of_lines(const GemmSpec& s) {
@@ -96,7 +108,7 @@ bool whole_lines(const GemmSpec& s, const Target& target) {
 
 bool shares_out(const GemmSpec& s, int rows) {
   try {
-    (void)codegen::columns_tv(s.tile_k, rows, 8, 64 * s.waves_m * s.waves_n);
+    (void)codegen::columns_tv(s.tile_k, rows, std::min(8, vector_of(s.in)), 64 * s.waves_m * s.waves_n);
     return true;
   } catch (const codegen::CodegenError&) {
     return false;
@@ -107,17 +119,37 @@ void check(const GemmSpec& s, const Target& target) {
   const bool whole = s.in == Element::i8, narrow = multiplies(target, s.in) || is_mx(s);
   if (is_mx(s) && !target.ocp_fp8)
     refuse("in", to_string(s.in),
-           fmt::format("{}: {} has no matrix instruction for 4-bit elements",
-                       machine::with(&Target::mx_formats).names(), s.arch));
-  if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
+           fmt::format("{}: {} has no matrix instruction for {}", machine::with(&Target::mx_formats).names(),
+                       s.arch, bits(s.in) < 8 ? "4-bit elements" : "scales of 32 k"));
+  if (s.block_scales && s.in != Element::e2m1 && !multiplies(target, s.in))
+    refuse("in", to_string(s.in), "with scales of 32 k: " + codegen::float8_names(target) + ", e2m1");
+  const bool wide = bits(s.in) >= 32, doubles = s.in == Element::f64;
+  if (s.in == Element::xf32 && !has_xf32(target))
+    refuse("in", "xf32",
+           fmt::format("f32 on {}, which has no xf32: {} alone multiplies it", s.arch,
+                       machine::targets_where(has_xf32).names()));
+  if (s.in != Element::f16 && s.in != Element::bf16 && s.in != Element::f32 && s.in != Element::xf32 &&
+      !doubles && !narrow && !whole)
     refuse("in", to_string(s.in),
-           fmt::format("f16, bf16, i8, {}{}; the accumulation is f32, i32 for i8",
+           fmt::format("f16, bf16, f32, f64, i8, {}{}; the accumulation is f32, f64 for f64, i32 for i8",
                        codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
   if (is_mx(s) && s.scales)
-    refuse("scales", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
+    refuse("scales", "yes",
+           fmt::format("without: {} has scales of its own, e8m0 for each 32 of K", to_string(s.in)));
+  if (doubles && s.amax) refuse("amax", "yes", "without f64: it is a maximum of f32");
+  if (doubles && s.activation != GemmSpec::Activation::none && s.activation != GemmSpec::Activation::relu)
+    refuse("activation", to_string(s.activation), "relu: no instruction takes a power of f64");
+  if (doubles && s.adds())
+    refuse(s.workers > 0 ? "stream-k-workgroups" : "split",
+           std::to_string(s.workers > 0 ? s.workers : s.split),
+           s.workers > 0 ? "0: f64 is not added by atomics"
+                         : "with split-k-fixup yes: f64 is not added by atomics");
+  if (doubles && s.transfer && target.lanes_per_transfer() > 1)
+    refuse("direct-to-lds", "yes",
+           fmt::format("no: a transfer of {} has 4 bytes a lane, half of an f64", s.arch));
   if (s.amax && (s.split > 0 || s.workers > 0 || is_mx(s)))
     refuse("amax", "yes",
-           is_mx(s) ? "without e2m1, whose scales order its columns"
+           is_mx(s) ? "without scales of 32 k, which order its columns"
                     : "split 0, without stream-k-workgroups: it is no part of a sum");
   if (s.amax && s.waves_n > 1)
     refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n),
@@ -136,7 +168,10 @@ void check(const GemmSpec& s, const Target& target) {
     const std::string name = s.stored == GemmSpec::Stored::nn   ? "nn"
                              : s.stored == GemmSpec::Stored::tn ? "tn"
                                                                 : "tt";
-    if (bits(s.in) < 8) refuse("layout", name, "nt (A as [M,K], B as [N,K]) of elements of 4 bits");
+    if (is_mx(s))
+      refuse("layout", name,
+             bits(s.in) < 8 ? "nt (A as [M,K], B as [N,K]) of elements of 4 bits"
+                            : "nt (A as [M,K], B as [N,K]) with scales of 32 k");
     if (s.preshuffled_b) refuse("layout", name, "nt: a preshuffled B has an order of its own");
     const std::string why = ": an operand is transposed on its way to LDS, through registers";
     if (s.transfer) refuse("direct-to-lds", "yes", "no" + why);
@@ -152,15 +187,17 @@ void check(const GemmSpec& s, const Target& target) {
   }
   if (is_mx(s) && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
-  if (whole && !s.weighted()
-          ? s.out != Element::i32
-          : s.out != Element::f32 && s.out != s.in && (s.adds() || !multiplies(target, s.out)) &&
-                !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
+  if (whole && !s.weighted() ? s.out != Element::i32
+      : doubles              ? s.out != Element::f64
+                             : s.out != Element::f32 && (s.out != s.in || s.in == Element::xf32) &&
+                      (s.adds() || !multiplies(target, s.out)) &&
+                      !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
     refuse("out", to_string(s.out),
            whole && !s.weighted()
                ? std::string(
                      "i32: sums of products of i8 are exact; with what changes them (scales, bias, alpha, "
                      "beta, activation, ..) f32, f16 or bf16")
+           : doubles         ? "f64"
            : narrow || whole ? "f32, f16, bf16, " + codegen::float8_names(target)
                              : fmt::format("f32, the type of A and B, {}, or {}", to_string(s.in),
                                            codegen::float8_names(target)));
@@ -187,21 +224,30 @@ void check(const GemmSpec& s, const Target& target) {
   }
   if (s.out == s.in && (is_mx(s) || whole || (narrow && s.adds())))
     refuse("out", to_string(s.out), "f32, f16 or bf16");
+  if (doubles && s.mfma != 16) refuse("mfma", std::to_string(s.mfma), "16 rows: f64 has no other");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
   if (s.waves_m < 1 || s.waves_n < 1 || waves > 16 || !std::has_single_bit(static_cast<unsigned>(waves)))
     refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n), "1, 2, 4, 8 or 16 waves altogether");
-  if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256 &&
-      (!is_mx(s) || s.tile_k != 512))
-    refuse("tile_k", std::to_string(s.tile_k), is_mx(s) ? "256 or 512" : "32, 64, 128 or 256");
+  const int row = s.tile_k * bits(s.in) / 8;
+  if (wide ? row != 64 && row != 128 && row != 256
+           : s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256 &&
+                 (s.in != Element::e2m1 || s.tile_k != 512))
+    refuse("tile_k", std::to_string(s.tile_k),
+           is_mx(s)  ? s.in == Element::e2m1 ? "256 or 512" : "256"
+           : doubles ? "8, 16 or 32"
+           : wide    ? "16, 32 or 64"
+                     : "32, 64, 128 or 256");
+  if (s.preshuffled_b && wide)
+    refuse("in", to_string(s.in), "16, 8 or 4 bits: weights of an inference engine");
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
-  const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
-            narrowest = s.transfer ? vector / target.lanes_per_transfer() : 32 / bits(s.in);
+  const int vector = vector_of(s.in), least_k = is_mx(s) ? 256 : 4 * vector,
+            narrowest = s.transfer ? vector / target.lanes_per_transfer() : std::max(32 / bits(s.in), 1);
   if (s.direct != GemmSpec::Direct::none && (s.preshuffled_b || is_mx(s)))
     refuse("direct-to-vgpr", s.direct == GemmSpec::Direct::a ? "a" : "b",
            s.preshuffled_b ? "none: a preshuffled B goes past LDS already, and one operand has to go there"
-                           : "none: e2m1 by LDS, or with a preshuffled B");
+                           : "none: elements with scales of 32 k go by LDS, or with a preshuffled B");
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
   const int rows_at_once =
@@ -227,7 +273,8 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
            fmt::format("{} stages take {} bytes of LDS, and {} has room for {}; halve tile_k or a tile",
                        stages(s, target), lds, s.arch, room(s, target)));
-  if (const int accumulators = s.tile_m / s.waves_m * (s.tile_n / s.waves_n) / 64; accumulators > 256)
+  if (const int accumulators = s.tile_m / s.waves_m * (s.tile_n / s.waves_n) / 64 * (doubles ? 2 : 1);
+      accumulators > 256)
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
                        accumulators));

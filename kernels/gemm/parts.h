@@ -36,8 +36,14 @@ constexpr int most_parts = 64;
 /// The longest K: rows as above; sums of i8 products stay inside i32 below 2^17 of them.
 [[nodiscard]] std::int64_t longest_k(const GemmSpec& s);
 
-/// fp4, with scales of 32 k as the MX formats have them.
+/// With scales of 32 k as the MX formats have them.
 [[nodiscard]] bool is_mx(const GemmSpec& s);
+
+/// What sums are of: i32 of i8, f64 of f64, f32 of all else.
+[[nodiscard]] Element sum_of(const GemmSpec& s);
+
+/// What alpha, beta, scales and biases are of: f64 of f64, f32 of all else.
+[[nodiscard]] Element weight_of(const GemmSpec& s);
 
 /// Elements of 16 bytes: what a lane moves at once.
 [[nodiscard]] int vector_of(Element e);
@@ -56,11 +62,16 @@ constexpr int most_parts = 64;
 ///
 /// Of a preshuffled B, whose rows are 16 bytes beside one another, a load then takes half lines, twice as many: only where a wave
 /// has many results and the products of a tile leave the address unit that time (docs/measurements/codegen.md).
+///
+/// Of f64 the instruction gives a lane every fourth column; in this order they are 4 adjacent ones, two stores of 16 bytes.
 [[nodiscard]] std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma);
 
 /// Rows in the order in which `waves` waves have the scales of two blocks of 16 adjacent rows in one register: row
 /// i + 16 h + 32 wave is at place i + 16 wave + 16 waves h. Nothing where that is the order already.
 [[nodiscard]] std::optional<Layout> scaled_order(const GemmSpec& s, int waves, int tile);
+
+/// Adjacent columns of C that a lane stores at once; `ordered`: in that order, or after an exchange.
+[[nodiscard]] int adjacent_columns(const GemmSpec& s, bool ordered);
 
 /// The results of a lane, those that `column_order` makes neighbours one after the other.
 [[nodiscard]] Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered);

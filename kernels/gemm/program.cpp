@@ -120,13 +120,14 @@ Program gemm_program(const GemmSpec& s) {
                    shuffled_scales(rows, K));
   };
   if (mx) SA = block_scales("sa", M), SB = block_scales("sb", N);
-  if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
-  if (s.bias) bias = k.input("bias", Element::f32, {1, N});
-  if (s.row_bias) row_bias = k.input("row_bias", Element::f32, {M, 1});
+  const Element weight = weight_of(s);
+  if (s.scales) SA = k.input("sa", weight, {M, 1}), SB = k.input("sb", weight, {1, N});
+  if (s.bias) bias = k.input("bias", weight, {1, N});
+  if (s.row_bias) row_bias = k.input("row_bias", weight, {M, 1});
   std::optional<Tensor> alpha, beta, added;
-  if (s.alpha) alpha = k.input("alpha", Element::f32, {1, 1});
+  if (s.alpha) alpha = k.input("alpha", weight, {1, 1});
   if (s.adds_c()) {
-    beta = k.input("beta", Element::f32, {1, 1});
+    beta = k.input("beta", weight, {1, 1});
     added = in_place ? C : k.input("c", s.out, {M, N}, apart(M, N, pad_c));
   }
   if (s.residual) residual = k.input("residual", s.out, {M, N});
@@ -202,7 +203,7 @@ Program gemm_program(const GemmSpec& s) {
   const auto fill = [&](const codegen::View& from, const Tensor& to, int rows,
                         const std::optional<TransposedTile>& turned) {
     if (turned) {
-      const Fragment loaded = k.load(from, codegen::transposed(turned->loaded), 8);
+      const Fragment loaded = k.load(from, codegen::transposed(turned->loaded), turned->vector);
       k.store(k.map(
                   codegen::transposed(turned->written), {loaded}, [](const auto& x) { return x[0]; }, s.in),
               k.whole(to), turned->piece);
@@ -279,11 +280,11 @@ Program gemm_program(const GemmSpec& s) {
   const codegen::View tile_of_c = of_tile(C);
   const bool swaps = !columns && exchanges_columns(s, target, mma);
   // Rows that are apart by any number are aligned as n and that are.
-  const int widest = columns || swaps ? 8 : 4;
+  const int widest = adjacent_columns(s, columns.has_value() || swaps);
   const auto put = [&](const Fragment& sum) {
     if (s.adds()) return k.add(sum, tile_of_c);
     k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c,
-            s.padded.d && bits(s.out) == 16 ? std::gcd(multiple_n, widest) : widest);
+            s.padded.d && bits(s.out) != 32 ? std::gcd(multiple_n, widest) : widest);
   };
   const auto finish = [&](const Fragment& sum) {
     if (!s.weighted() && !columns && !swaps && !amax) return put(sum);
@@ -298,7 +299,7 @@ Program gemm_program(const GemmSpec& s) {
       return k.load(in_rows(k.tile(from, {s.tile_m, 1}, {bm, 0})), row, 1);
     };
     const auto of_all = [&](const Tensor& from) {
-      return k.load(of_tile(from), all, std::gcd(multiple_n, columns ? 8 : 4));
+      return k.load(of_tile(from), all, std::gcd(multiple_n, adjacent_columns(s, columns.has_value())));
     };
     const auto number = [&](const Tensor& from) {
       return k.load(k.tile(from, {1, 1}, {0, 0}), codegen::without_axis(row, 0), 1);
@@ -331,15 +332,16 @@ Program gemm_program(const GemmSpec& s) {
   const auto tile_of_parts = [&](int parts_of_it, Sym number) {
     return in_order(in_rows(k.tile(*P, {s.tile_m, s.tile_n, parts_of_it}, {bm, bn, number})), 1);
   };
-  k.store(acc, tile_of_parts(1, part), 4);
+  const int together = s.in == Element::f64 ? adjacent_columns(s, columns.has_value()) : 4;
+  k.store(acc, tile_of_parts(1, part), together);
   const Sym number = k.ticket("arrived", part);
   k.if_less(parts - Sym(2), number, [&] { // the last one
     const Fragment sum = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
     k.loop(parts, s.at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
-      if (s.in == Element::i8) { // a fold would be one of f32
+      if (s.in == Element::i8 || s.in == Element::f64) { // a fold would be one of f32
         std::vector<Fragment> some;
         for (int e = 0; e < s.at_once; ++e)
-          some.push_back(k.load(tile_of_parts(1, Sym(s.at_once) * t + Sym(e)), mma.c(), 4));
+          some.push_back(k.load(tile_of_parts(1, Sym(s.at_once) * t + Sym(e)), mma.c(), together));
         for (const Fragment& one : some) k.update(sum, {one}, [](const auto& x) { return x[0] + x[1]; });
         return;
       }

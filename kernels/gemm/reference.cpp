@@ -44,6 +44,12 @@ Matrix rows_of(const Bytes& matrix, std::int64_t first, std::int64_t count, std:
       count, columns, type);
 }
 
+/// left right^T; of f64 in 64 bits of mantissa, so that it errs by less than a thousandth of what the kernel may.
+Matrix product(const Matrix& left, const Matrix& right, Element type) {
+  if (type != Element::f64) return left * right.transpose();
+  return (left.cast<long double>() * right.cast<long double>().transpose()).cast<double>();
+}
+
 /// Rows so many bytes apart, with `between` between them, and back.
 Bytes spread(const Bytes& dense, std::int64_t rows, std::int64_t gap, std::byte between) {
   if (gap == 0 || rows == 0) return dense;
@@ -93,8 +99,10 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                      const GemmPads& pads) {
   Problem problem;
   problem.launch = plan_with_data(gemm_program(spec), gemm_sizes(spec, m, n, k, pads));
-  Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
-  Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
+  // Of xf32 with the low bits that its products leave out.
+  const Element stored_as = spec.in == Element::xf32 ? Element::f32 : spec.in;
+  Bytes a = to_bytes(random_matrix(m, k, stored_as, seed), stored_as);
+  Bytes b = to_bytes(random_matrix(n, k, stored_as, seed + 1), stored_as);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
   const Matrix added = spec.adds_c() ? random_matrix(m, n, spec.out, seed + 5) : Matrix(),
                residual = spec.residual ? random_matrix(m, n, spec.out, seed + 8) : Matrix();
@@ -127,29 +135,30 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
            : spread(stored(b, spec.turned_b(), n), n, gap(spec.padded.b, spec.in, pads.b), between),
        false}};
   // Scales of rows and columns and a bias, as vectors.
+  const Element weight = spec.in == Element::f64 ? Element::f64 : Element::f32;
   const auto vector = [&](bool there, std::int64_t length, std::uint64_t offset, double otherwise) {
-    return there ? random_matrix(length, 1, Element::f32, seed + offset)
+    return there ? random_matrix(length, 1, weight, seed + offset)
                  : Matrix(Matrix::Constant(length, 1, otherwise));
   };
   Matrix sa = vector(spec.scales, m, 2, 1), sb = vector(spec.scales, n, 3, 1),
          bias = vector(spec.bias, n, 4, 0), row_bias = vector(spec.row_bias, m, 7, 0);
   if (spec.scales) {
-    problem.buffers.push_back({"SA", to_bytes(sa, Element::f32), false});
-    problem.buffers.push_back({"SB", to_bytes(sb, Element::f32), false});
+    problem.buffers.push_back({"SA", to_bytes(sa, weight), false});
+    problem.buffers.push_back({"SB", to_bytes(sb, weight), false});
   }
   BlockScales block_a, block_b;
-  if (spec.in == Element::e2m1) {
+  if (spec.has_block_scales()) {
     block_a = BlockScales(m, k, seed + 2), block_b = BlockScales(n, k, seed + 3);
     problem.buffers.push_back({"SA", block_a.shuffled, false});
     problem.buffers.push_back({"SB", block_b.shuffled, false});
   }
-  if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
-  if (spec.row_bias) problem.buffers.push_back({"row_bias", to_bytes(row_bias, Element::f32), false});
+  if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, weight), false});
+  if (spec.row_bias) problem.buffers.push_back({"row_bias", to_bytes(row_bias, weight), false});
   // Away from 0, and from what a kernel without them would take.
   std::mt19937_64 random(seed + 6);
-  const double alpha = spec.alpha ? static_cast<float>(1.5 + uniform(random) / 4) : 1,
-               beta = spec.adds_c() ? static_cast<float>(-0.5 + uniform(random) / 4) : 0;
-  const auto number = [](double value) { return to_bytes(Matrix::Constant(1, 1, value), Element::f32); };
+  const double alpha = spec.alpha ? codegen::rounded(weight, 1.5 + uniform(random) / 4) : 1,
+               beta = spec.adds_c() ? codegen::rounded(weight, -0.5 + uniform(random) / 4) : 0;
+  const auto number = [weight](double value) { return to_bytes(Matrix::Constant(1, 1, value), weight); };
   if (spec.alpha) problem.buffers.push_back({"alpha", number(alpha), false});
   if (spec.adds_c()) problem.buffers.push_back({"beta", number(beta), false});
   if (spec.adds_c() && !in_place)
@@ -161,13 +170,13 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
     problem.buffers.push_back(
-        {"parts", poison(static_cast<std::size_t>(m * n * 4) * up(k, spec.split)), false});
+        {"parts", poison(static_cast<std::size_t>(m * n * bytes_of(weight)) * up(k, spec.split)), false});
     problem.buffers.push_back({"arrived", Bytes(4 * up(m, spec.tile_m) * up(n, spec.tile_n)), false});
   }
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const bool activated = spec.activation != GemmSpec::Activation::none;
   std::string what = spec.alpha ? "alpha " : "";
-  what += spec.scales ? "sa sb " : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] " : "";
+  what += spec.scales ? "sa sb " : spec.has_block_scales() ? "sa[k/32] sb[k/32] " : "";
   what += spec.turned_a() ? fmt::format("A[{},{}]^T x ", k, m) : fmt::format("A[{},{}] x ", m, k);
   what += spec.turned_b() ? fmt::format("B[{},{}]", k, n) : fmt::format("B[{},{}]^T", n, k);
   what += in_place ? " + beta D" : spec.adds_c() ? " + beta C" : "";
@@ -217,7 +226,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         Matrix right = rows_of(b, j, columns, k, in);
         block_b.apply(right, j);
         const Matrix scale = sa.middleRows(i, rows) * sb.middleRows(j, columns).transpose(),
-                     sum = left * right.transpose(),
+                     sum = product(left, right, in),
                      of_bias = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose(),
                      of_rows = row_bias.middleRows(i, rows) * Matrix::Ones(1, columns),
                      of_c = added.size() > 0 ? Matrix(beta * added.block(i, j, rows, columns))
@@ -226,8 +235,10 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                                                        : Matrix(Matrix::Zero(rows, columns));
         Matrix reference = sum.cwiseProduct(scale) + of_bias + of_rows + of_c;
         // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes after them.
-        const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
-                     behind = operations * std::ldexp(1, -24);
+        // Of f64 what follows the sum is rounded here, too.
+        const double unit = std::ldexp(1, in == Element::f64 ? -53 : -24),
+                     rounding = codegen::is_integer(in) ? 0 : unit,
+                     behind = operations * unit * (in == Element::f64 ? 2 : 1);
         Matrix within = (2.0 * static_cast<double>(k) * rounding + sums * std::ldexp(1, -24) +
                          (parts > 0 ? parts * unit_roundoff(out) : 0)) *
                             (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
@@ -251,6 +262,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         const Check part = compare(
             result.middleCols(j, columns), reference, bound,
             codegen::is_integer(out) ? "0"
+            : in == Element::f64     ? "|s| 2 K 2^-53 sum |a b| + 2^-49 (|s sum| + |bias| + |beta c|) + u |d|"
             : activated
                 ? "1.2 (|s| 2 K 2^-24 sum |a b| + 2^-20 (|s sum| + ..)) + errors of the activation + u |d|"
             : parts > 0        ? "(2 K 2^-24 + 2 parts u) |s| sum |a b| + 2^-22 |s sum| + u |c|"

@@ -423,10 +423,12 @@ def gated_delta(q: Any, k: Any, v: Any, g: Any, beta: Any, initial_state: Any = 
 def gemm(a: Any, b: Any, /, c: Any = ..., *, alpha: Any = ..., beta: Any = ..., bias: Any = ..., row_bias: Any = ..., activation: Any = ..., residual: Any = ..., scale_a: Any = ..., scale_b: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """a @ b, of matrices M x K and K x N, or act(alpha * (a @ b) + beta * c + bias + row_bias[:, None]) + residual. Sums are in float32, and rounded once.
 
-    Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
+    Elements: float16, bfloat16, float32 and float64, of which the result is one too (of float64 sums and all that follows are in float64; dtype="xf32"
+    is float32 whose products leave out the low 13 bits, on gfx942); floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
     float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
     `out`: another type of the result, "f32", "f16" or "bf16".
-    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
+    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4, and of
+    floats of 8 bits on gfx950, one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
     `c`, `residual`: matrices M x N of the type of the result, which is a new array; where beta is 0, c is not read. `bias`: N numbers,
     `row_bias`: M, taken as float32. `activation`: "relu", "silu", "gelu" (of erf) or "gelu_tanh".
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there

@@ -1,5 +1,5 @@
 """The gated delta rule over whole sequences, as a chain of prebuilt kernels (kernels/recurrent/gated_delta_chunk.h)."""
-from ._kernels import _arrays, _as_float32, _compute, _element, _is_tensor, _taken, _zeros
+from ._kernels import _arrays, _as_numbers, _compute, _element, _is_tensor, _taken, _zeros
 
 _CHUNK = 64
 _CHUNKS = 4  # of a launch that passes the state on
@@ -39,8 +39,8 @@ def gated_delta(q, k, v, g, beta, initial_state=None, *, normalise=True, device=
 
     all_tokens, rows = {"batch": batch, "tokens": tokens, "heads": heads}, (count, batch, heads, _CHUNK)
     of_keys = (count, batch, key_heads, _CHUNK, keys)
-    g = _zeros((batch, tokens, heads), "f32", beta) if g is None else _as_float32(g)
-    gates, betas = _compute("gated_delta_gates", {"g": g, "beta": _as_float32(beta)}, {"gates": (rows, "f32"), "betas": (rows, "f32")}, all_tokens, {}, device, arch,
+    g = _zeros((batch, tokens, heads), "f32", beta) if g is None else _as_numbers(g)
+    gates, betas = _compute("gated_delta_gates", {"g": g, "beta": _as_numbers(beta)}, {"gates": (rows, "f32"), "betas": (rows, "f32")}, all_tokens, {}, device, arch,
                             dtype="")
     queries, keys_of, columns = launch("keys", {"q": q, "k": k}, {"queries": (of_keys, element), "keys": (of_keys, element),
                                                                   "key_columns": ((*of_keys[:3], keys, _CHUNK), element)},
@@ -50,7 +50,7 @@ def gated_delta(q, k, v, g, beta, initial_state=None, *, normalise=True, device=
     w, u = launch("rows", {"inverse": inverse, "key_columns": columns, "v": v, "gates": gates, "betas": betas},
                   {"w": ((*rows, keys), element), "u": ((count, batch, heads, values, _CHUNK), element)}, {**all_tokens, "group": group, "key": keys, "value": values})
     of_state = (batch, heads, values, keys)
-    state = _zeros(of_state, "f32", v) if initial_state is None else _as_float32(initial_state).swapaxes(2, 3)
+    state = _zeros(of_state, "f32", v) if initial_state is None else _as_numbers(initial_state).swapaxes(2, 3)
     states, rests, n = [state.reshape(1, *of_state)], [], 0
     while n < count:  # chunks from the state that those before left
         several = _CHUNKS if count - n >= _CHUNKS and batch <= 32 and heads <= 128 else 1

@@ -192,7 +192,7 @@ def _same_elements(name, inputs, types):
     """Errors: CommandError for floats that are not the kernel's. Integers may be the bits of anything."""
     for n, a in inputs.items():
         of_array, want = _NAMES.get(_name_of(getattr(a, "dtype", ""))), types.get(n.lower())
-        if of_array is not None and want not in (None, "", of_array):
+        if of_array is not None and want not in (None, "", of_array) and not (of_array == "f32" and want == "xf32"):
             raise CommandError(f"{name}: {n} of {_name_of(a.dtype)}, and the kernel's elements are {want}" + _floats_of_other(of_array, want))
 
 
@@ -422,10 +422,12 @@ def gemm(a, b, /, c=None, *, alpha=1.0, beta=1.0, bias=None, row_bias=None, acti
          device="auto", arch=None, **options):
     """a @ b, of matrices M x K and K x N, or act(alpha * (a @ b) + beta * c + bias + row_bias[:, None]) + residual. Sums are in float32, and rounded once.
 
-    Elements: float16 and bfloat16, of which the result is one too; floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
+    Elements: float16, bfloat16, float32 and float64, of which the result is one too (of float64 sums and all that follows are in float64; dtype="xf32"
+    is float32 whose products leave out the low 13 bits, on gfx942); floats of 8 bits as the processor has them (float8_e4m3fnuz and float8_e5m2fnuz, or
     float8_e4m3fn and float8_e5m2), of which it is bfloat16; int8, of which it is int32, and bfloat16 with scales; float4_e2m1fn_x2, two along K in a byte.
     `out`: another type of the result, "f32", "f16" or "bf16".
-    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4 one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
+    `scale_a`, `scale_b`: float32, one for each row of a and each column of b, or one for all; of float4, and of
+    floats of 8 bits on gfx950, one float8_e8m0fnu for 32 of K, M x K/32 and N x K/32.
     `c`, `residual`: matrices M x N of the type of the result, which is a new array; where beta is 0, c is not read. `bias`: N numbers,
     `row_bias`: M, taken as float32. `activation`: "relu", "silu", "gelu" (of erf) or "gelu_tanh".
     `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
@@ -447,21 +449,25 @@ def _arrays(name, **inputs):
 
 
 # Elements of a product by the types of arrays: the option `dtype`, and how many of them along K lie in 16 bytes.
-_FACTORS = {"float16": ("f16", 8), "bfloat16": ("bf16", 8), "float8_e4m3fnuz": ("fp8", 16), "float8_e4m3fn": ("fp8", 16), "float8_e5m2fnuz": ("bf8", 16),
+_FACTORS = {"float16": ("f16", 8), "bfloat16": ("bf16", 8), "float32": ("f32", 4), "float64": ("f64", 2), "float8_e4m3fnuz": ("fp8", 16), "float8_e4m3fn": ("fp8", 16), "float8_e5m2fnuz": ("bf8", 16),
             "float8_e5m2": ("bf8", 16), "int8": ("i8", 16), "float4_e2m1fn_x2": ("fp4", 32)}
+# Scales of 32 of K, and how many elements of an array one of them is for.
+_OF_BLOCKS, _BLOCKS = ("float8_e8m0fnu", "uint8"), {"fp4": 16, "mxfp8": 32, "mxbf8": 32}
 GEMM_ACTIVATIONS = ("relu", "silu", "gelu", "gelu_tanh")
 
 
-def _factor(a):
-    return _factor_of(a.dtype)
+def _factor(a, options, scale=None):
+    dtype, together = _factor_of(a.dtype)
+    if dtype in ("fp8", "bf8") and scale is not None and _name_of(scale.dtype) in _OF_BLOCKS:
+        return "mx" + dtype, together
+    return ("xf32" if dtype == "f32" and options.get("dtype") == "xf32" else dtype), together
 
 
 @functools.cache
 def _factor_of(dtype):
     name = _name_of(dtype)
     if name not in _FACTORS:
-        raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken" +
-                        ("\n  hint   float16 or bfloat16, of which sums are in float32: a.half(), a.astype('float16')" if name.startswith("float") else ""))
+        raise TypeError(f"gemm: elements of {name}: {', '.join(_FACTORS)} are taken")
     return _FACTORS[name]
 
 
@@ -474,16 +480,17 @@ def gemm_shapes(a, b, options=None, c=None, beta=1.0, bias=None, row_bias=None, 
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or _name_of(a.dtype) != _name_of(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type" +
                          ("\n  hint   a.reshape(-1, a.shape[-1])" if len(a.shape) > 2 and len(b.shape) == 2 else ""))
-    dtype, _ = _factor(a)
+    dtype, _ = _factor(a, options or {}, scale_a)
     if (scale_a is None) != (scale_b is None) or dtype == "fp4" and scale_a is None:
         raise ValueError(f"gemm: scale_{'a' if scale_a is None else 'b'} is missing: " +
                          ("of float4 both have scales" if dtype == "fp4" else "both have scales, or none"))
     for n, scale, rows in () if scale_a is None else (("scale_a", scale_a, a.shape[0]), ("scale_b", scale_b, b.shape[1])):
         shape, name = tuple(scale.shape), _name_of(scale.dtype)
-        if dtype == "fp4":
-            want, right = f"{(rows, a.shape[1] // 16)} of float8_e8m0fnu", shape == (rows, a.shape[1] // 16) and a.shape[1] % 16 == 0 and name in ("float8_e8m0fnu", "uint8")
+        if block := _BLOCKS.get(dtype):
+            want, right = f"{(rows, a.shape[1] // block)} of float8_e8m0fnu", shape == (rows, a.shape[1] // block) and a.shape[1] % block == 0 and name in _OF_BLOCKS
         else:
-            want, right = f"1 or {rows} of float32", sum(x != 1 for x in shape) <= 1 and functools.reduce(operator.mul, shape, 1) in (1, rows) and name == "float32"
+            numbers = _weights(dtype)
+            want, right = f"1 or {rows} of {numbers}", sum(x != 1 for x in shape) <= 1 and functools.reduce(operator.mul, shape, 1) in (1, rows) and name == numbers
         if not right:
             raise ValueError(f"gemm: {n} of {shape} {scale.dtype}: {want} are wanted")
     element = _gemm_element(a, options or {}, scale_a is not None)
@@ -501,10 +508,10 @@ def gemm_shapes(a, b, options=None, c=None, beta=1.0, bias=None, row_bias=None, 
 
 def _gemm_element(a, options, scaled=False):
     """Of a product: that of the matrices, or the kernel's option `out`. Errors: ValueError for one that has no type here."""
-    dtype, _ = _factor(a)
-    element = options.get("out") or (dtype if dtype in ("f16", "bf16") else "i32" if dtype == "i8" and not scaled else "bf16")
-    if element not in ("f32", "f16", "bf16", "i32"):
-        raise ValueError(f"gemm: out={element!r}: f32, f16, bf16 are returned, and i32 of int8")
+    dtype, _ = _factor(a, options)
+    element = options.get("out") or (dtype if dtype in ("f16", "bf16", "f32", "f64") else "f32" if dtype == "xf32" else "i32" if dtype == "i8" and not scaled else "bf16")
+    if element not in ("f32", "f64", "f16", "bf16", "i32"):
+        raise ValueError(f"gemm: out={element!r}: f32, f16, bf16 are returned, f64 of float64, and i32 of int8")
     return element
 
 
@@ -512,36 +519,46 @@ def gemm_type(a, options, scaled):
     return _type(_gemm_element(a, options, scaled), a)
 
 
-def _number(value, like):
-    """One number as a buffer of float32, where `like` is."""
+def _weights(dtype):
+    """What alpha, beta, scales and biases are of."""
+    return "float64" if dtype == "f64" else "float32"
+
+
+def _number(value, like, numbers):
+    """One number as a buffer, where `like` is."""
     if _of_gpu(like):
         import torch
 
-        return torch.full((1,), value, dtype=torch.float32, device=like.device)
+        return torch.full((1,), value, dtype=getattr(torch, numbers), device=like.device)
     import numpy
 
-    return numpy.array([value], numpy.float32)
+    return numpy.array([value], numbers)
 
 
-def _as_float32(x):
+def _as_numbers(x, numbers="float32"):
     if _is_tensor(x):
-        return x.float()
+        import torch
+
+        return x.to(getattr(torch, numbers))
     import numpy
 
-    return numpy.asarray(x).astype(numpy.float32)
+    return numpy.asarray(x).astype(numbers)
 
 
 def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, bias=None, row_bias=None, activation=None, residual=None, scale_a=None, scale_b=None):
     gemm_shapes(a, b, options, c, beta, bias, row_bias, activation, residual, scale_a, scale_b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    dtype, together = _factor(a)
+    dtype, together = _factor(a, options, scale_a)
+    numbers, block = _weights(dtype), _BLOCKS.get(dtype)
     element = _gemm_element(a, options, scale_a is not None)
     if beta == 0:
         c = None
     if k == 0 and c is None and bias is None and row_bias is None and residual is None:  # a sum of nothing; each activation leaves 0
         return _zeros((m, n), element, a)
+    if dtype == "xf32":  # said by its option; others are the arrays' own
+        options = {n: v for n, v in options.items() if n != "dtype"}
     in_byte = 2 if dtype == "fp4" else 1
-    step = 256 // in_byte if dtype == "fp4" else together  # the kernel's unit of K; more zeros of K change no sum
+    step = 256 // in_byte if block else together  # the kernel's unit of K; more zeros of K change no sum
     more = -k % step or (step if k == 0 else 0)
     if _of_gpu(a) and not more:
         left, right = a, b.t()
@@ -552,18 +569,18 @@ def gemm_of(a, b, device, arch, options, c=None, alpha=1.0, beta=1.0, bias=None,
             left, right = (_padded(x, more) for x in (left, right))
         left, right = (_with_type(x, a) for x in (left, right))
     inputs = {"a": left, "b": right}
-    if dtype == "fp4":
-        inputs["sa"], inputs["sb"] = _block_scales(scale_a, m, (k + more) // 16), _block_scales(scale_b, n, (k + more) // 16)
+    if block:
+        inputs["sa"], inputs["sb"] = _block_scales(scale_a, m, (k + more) // block), _block_scales(scale_b, n, (k + more) // block)
     elif scale_a is not None:
         options, inputs["sa"], inputs["sb"] = {**options, "scales": "yes"}, _row_scales(scale_a, m), _row_scales(scale_b, n)
     if alpha != 1:
-        options, inputs["alpha"] = {**options, "alpha": "yes"}, _number(alpha, a)
+        options, inputs["alpha"] = {**options, "alpha": "yes"}, _number(alpha, a, numbers)
     if c is not None:
-        options, inputs["beta"] = {**options, "beta": "yes"}, _number(beta, a)
+        options, inputs["beta"] = {**options, "beta": "yes"}, _number(beta, a, numbers)
         inputs["c"] = c
     for name, x in (("bias", bias), ("row_bias", row_bias)):
         if x is not None:
-            options, inputs[name] = {**options, name: "yes"}, _as_float32(x)
+            options, inputs[name] = {**options, name: "yes"}, _as_numbers(x, numbers)
     if activation:
         options = {**options, "activation": activation}
     if residual is not None:

@@ -328,7 +328,7 @@ def check_elements(name, array, want):
     """Errors: TypeError for an array of other elements than the buffer's. Bytes are taken for anything, unsigned integers of as many bits too, and signed
     ones for what numpy has no type for."""
     is_ = str(getattr(array, "dtype", "bytes")).removeprefix("torch.")
-    if not want or ELEMENTS.get(is_) == want or is_ in ("uint8", "int8", "bytes") or is_.startswith("|V") or is_.startswith("void"):
+    if not want or ELEMENTS.get(is_) == ("f32" if want == "xf32" else want) or is_ in ("uint8", "int8", "bytes") or is_.startswith("|V") or is_.startswith("void"):
         return
     bits, of_numpy = _BITS.get(want, 8), want in ("f16", "f32", "f64")
     if is_ == f"uint{bits}" or is_ == f"int{bits}" and not of_numpy:

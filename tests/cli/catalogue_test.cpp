@@ -118,6 +118,39 @@ const std::vector<Row> table = {
     {"gemm", "--dtype fp8 --layout nn", {"--m 70 --n 80 --k 208"}},
     {"gemm", "--dtype i8 --layout tn --scales yes", {"--m 80 --n 144 --k 208"}},
     {"gemm", "--dtype bf8 --layout tt --tile 64x64x128", {"--m 80 --n 77 --k 208"}},
+    {"gemm", "--arch gfx942 --dtype f32", {"--m 1 --n 1 --k 4", "--m 150 --n 133 --k 204"}},
+    {"gemm", "--arch gfx950 --dtype f32 --direct-to-lds yes --tile 64x128x32", {"--m 150 --n 133 --k 204"}},
+    {"gemm",
+     "--arch gfx950 --dtype f32 --tile 64x64x32 --alpha yes --beta yes --bias yes --residual yes "
+     "--activation silu",
+     {"--m 70 --n 83 --k 100"}},
+    {"gemm",
+     "--arch gfx942 --dtype f32 --tile 64x64x16 --split 32 --split-k-fixup yes --pad-a 4 --pad-d 4",
+     {"--m 70 --n 84 --k 100"}},
+    {"gemm", "--arch gfx942 --dtype f32 --layout nn --tile 64x64x32", {"--m 70 --n 84 --k 100"}},
+    {"gemm", "--arch gfx950 --dtype f32 --layout tt --tile 64x64x32", {"--m 72 --n 83 --k 100"}},
+    {"gemm", "--arch gfx942 --dtype f64", {"--m 1 --n 1 --k 2", "--m 150 --n 133 --k 102"}},
+    {"gemm", "--arch gfx950 --dtype f64 --direct-to-lds yes --stages 3", {"--m 150 --n 133 --k 102"}},
+    {"gemm",
+     "--arch gfx942 --dtype f64 --tile 64x64x16 --alpha yes --beta yes --bias yes --row-bias yes --residual "
+     "yes "
+     "--activation relu --scales yes",
+     {"--m 70 --n 83 --k 50"}},
+    {"gemm",
+     "--arch gfx950 --dtype f64 --tile 64x64x16 --split 32 --split-k-fixup yes --split-k-at-once 2 --beta "
+     "in-place "
+     "--pad-a 2 --pad-b 4 --pad-d 4",
+     {"--m 70 --n 84 --k 102"}},
+    {"gemm", "--arch gfx942 --dtype f64 --layout nn --tile 64x64x16", {"--m 70 --n 82 --k 50"}},
+    {"gemm", "--arch gfx950 --dtype f64 --layout tn --tile 64x64x16", {"--m 70 --n 82 --k 50"}},
+    {"gemm", "--arch gfx942 --dtype xf32", {"--m 1 --n 1 --k 4", "--m 150 --n 133 --k 204"}},
+    {"gemm", "--arch gfx942 --dtype xf32 --mfma 32 --tile 64x64x32 --bias yes", {"--m 70 --n 83 --k 100"}},
+    {"gemm", "--arch gfx950 --dtype mxfp8", {"--m 1 --n 1 --k 256", "--m 150 --n 133 --k 768"}},
+    {"gemm",
+     "--arch gfx950 --dtype mxbf8 --tile 64x64x256 --direct-to-lds yes --out f32 --bias yes --activation "
+     "relu",
+     {"--m 70 --n 83 --k 512"}},
+    {"preshuffle_gemm", "--arch gfx950 --dtype mxfp8 --tile 64x128x256", {"--m 70 --n 144 --k 512"}},
     {"gate_and_mul", "--act gelu", {"--m 1 --n 8", "--m 3 --n 1000"}},
     {"gate_and_mul", "--act relu --stream yes --threads 64 --vectors 1 --dtype f32", {"--m 3 --n 1028"}},
     {"gate_and_mul", "--act silu --quant fp8 --block 128 --dtype bf16", {"--m 3 --n 1152"}},
@@ -578,6 +611,23 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gemm", "--amax", "yes", "--split", "64", "--out", "f32"}), Contains("amax = yes"));
   CHECK_THAT(said({"gemm", "--amax", "yes", "--waves", "2x2"}), Contains("along M only"));
   CHECK_THAT(said({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--layout", "nn"}), Contains("4 bits"));
+  CHECK_THAT(said({"gemm", "--dtype", "mxfp8", "--arch", "gfx950", "--layout", "nn"}),
+             Contains("scales of 32 k"));
+  CHECK_THAT(said({"gemm", "--dtype", "mxfp8", "--arch", "gfx942"}),
+             Contains("gfx950: gfx942 has no matrix instruction for scales of 32 k"));
+  CHECK_THAT(said({"gemm", "--dtype", "mxf16", "--arch", "gfx950"}),
+             Contains("with scales of 32 k: e4m3fn or e5m2"));
+  CHECK_THAT(said({"gemm", "--dtype", "xf32", "--arch", "gfx950"}),
+             Contains("in = xf32") && Contains("f32 on gfx950, which has no xf32: gfx942 alone"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--split", "64"}), Contains("f64 is not added by atomics"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--activation", "silu"}), Contains("relu: no instruction"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--out", "f32"}),
+             Contains("out = f32") && Contains("hint   f64"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--amax", "yes"}), Contains("without f64"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--mfma", "32"}), Contains("16 rows: f64 has no other"));
+  CHECK_THAT(said({"gemm", "--dtype", "f64", "--direct-to-lds", "yes", "--arch", "gfx942"}),
+             Contains("half of an f64"));
+  CHECK_THAT(said({"preshuffle_gemm", "--dtype", "f32"}), Contains("16, 8 or 4 bits"));
   CHECK_THAT(said({"swap_axes", "--d", "96"}), Contains("--d 96") && Contains("power of two"));
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
   CHECK_THAT(said({"flash_attention", "--window", "64"}),

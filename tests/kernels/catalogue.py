@@ -53,6 +53,17 @@ def rows():
             add(kernel, "--tile 64x64x64 --waves 1x4 --scales yes --bias yes", odd, types=(narrow,))
     for kernel in ("gemm", "preshuffle_gemm"):
         add(kernel, "", "--m 70 --n 80 --k 512", types=("fp4",), archs=("gfx950",))
+    for kernel in ("gemm", "preshuffle_gemm"):
+        add(kernel, "", "--m 70 --n 80 --k 512", types=("mxfp8", "mxbf8"), archs=("gfx950",))
+    skinny = "--m 16 --n 2112 --k 7168"
+    add("gemm", "--tile 16x64x32 --waves 1x4", "--m 15 --n 133 --k 204", skinny, types=("f32",))
+    add("gemm", "--tile 16x64x16 --waves 1x4", "--m 15 --n 133 --k 204", skinny, types=("f64",))
+    add("gemm", "--tile 16x64x32 --waves 1x4", "--m 15 --n 133 --k 204", skinny, types=("xf32",), archs=("gfx942",))
+    add("gemm", "--tile 32x128x256 --waves 1x4", "--m 15 --n 133 --k 512", skinny, types=("mxfp8",), archs=("gfx950",))
+    add("gemm", "", "--m 150 --n 133 --k 204", types=("f32", "f64"))
+    add("gemm", "", "--m 150 --n 133 --k 204", types=("xf32",), archs=("gfx942",))
+    add("gemm", "--layout nn", "--m 150 --n 136 --k 204", types=("f32", "f64"))
+    add("gemm", "--alpha yes --beta yes", "--m 150 --n 133 --k 204", types=("f32", "f64"))
     add("gemm", "--tile 64x64x64 --split 64 --split-k-fixup yes --alpha yes --beta in-place", odd)
     add("gemm", "--tile 64x64x64 --split 64 --out f32", odd)
     add("gemm", "--tile 64x64x64 --stream-k-workgroups 304 --out f32", odd)

@@ -112,6 +112,36 @@ TEST_CASE("derive: one place of a GEMM's code changed is a claim refuted") {
 }
 
 TEST_CASE(
+    "derive: of 8 bits with scales of 32 k another scale, half of an operand or order of halves is refuted") {
+  kernels::GemmSpec spec;
+  spec.arch = "gfx950";
+  spec.in = Element::e4m3fn, spec.block_scales = true, spec.out = Element::f32;
+  spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+  const Program p = kernels::gemm_program(spec);
+  CHECK(refuted(code_of(p)) == "");
+  const auto product = [&](auto change) {
+    return changed(p, [change](Code& c) { change(nth(loop_body(c), InstKind::mma, 3)); });
+  };
+  for (const std::size_t which : {4, 5}) { // after two halves of each operand
+    CHECK_THAT(product([&](Inst& i) { i.uses[which].first ^= 1; }),
+               Contains("accumulator") || Contains("c is what"));
+    CHECK_THAT(product([&](Inst& i) { i.uses[which].first ^= 2; }),
+               Contains("meets the scale of its row and block"));
+    CHECK_THAT(product([&](Inst& i) { i.uses[which].ahead += 1; }), !Catch::Equals(""));
+  }
+  CHECK_THAT(product([](Inst& i) { std::swap(i.uses[4], i.uses[5]); }), !Catch::Equals(""));
+  // The halves of one operand alone, of both, and where the second half of B stands for that of A.
+  CHECK_THAT(product([](Inst& i) { std::swap(i.uses[0], i.uses[1]); }),
+             Contains("meets the scale of its row and block") || Contains("multiplied at the same k"));
+  CHECK_THAT(product([](Inst& i) {
+               std::swap(i.uses[0], i.uses[1]);
+               std::swap(i.uses[2], i.uses[3]);
+             }),
+             Contains("meets the scale of its row and block"));
+  CHECK_THAT(product([](Inst& i) { std::swap(i.uses[1], i.uses[3]); }), !Catch::Equals(""));
+}
+
+TEST_CASE(
     "derive: a scale of another row, block of k, operand or trip is refuted, and one that may be no number") {
   for (const bool preshuffled : {false, true}) {
     kernels::GemmSpec spec;

@@ -1,4 +1,6 @@
 // The GEMM before it runs: supported specifications, refusals by name, proofs, and broken layouts stopped by them.
+#include "../undecided.h"
+
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
@@ -9,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace gemm_test {
 
@@ -98,6 +101,45 @@ TEST_CASE("gemm: every claim of 4-bit elements with scales of 32 k is proved, an
              Contains("tile_k = 128") && Contains("at least 256"));
   spec.tile_k = 256, spec.tile_m = 96;
   CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("tile_m = 96"));
+}
+
+TEST_CASE("gemm: every claim of f32, f64, xf32 and 8 bits with scales of 32 k is proved") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element type : {Element::f32, Element::f64, Element::xf32, Element::e4m3fn})
+      for (const int mfma : {16, 32}) {
+        const bool narrow = type == Element::e4m3fn;
+        if (mfma == 32 && (narrow || type == Element::f64)) continue;
+        if ((type == Element::xf32 && arch != std::string("gfx942")) ||
+            (narrow && arch != std::string("gfx950")))
+          continue;
+        GemmSpec spec;
+        spec.arch = arch, spec.mfma = mfma;
+        spec.in = type, spec.block_scales = spec.transfer = narrow;
+        spec.out = type == Element::xf32 ? Element::f32 : narrow ? Element::bf16 : type;
+        spec.tile_m = spec.tile_n = 64, spec.tile_k = narrow ? 256 : type == Element::f64 ? 16 : 32;
+        INFO(arch << " " << to_string(type) << " " << mfma);
+        std::optional<Undecided> of_64_bits;
+        if (type == Element::f64) of_64_bits.emplace();
+        const Artifact kernel = build_gemm(spec);
+        for (const char* claim :
+             {"c is what the specification says", "A and B are multiplied at the same k, row by row",
+              "beyond the end of k both factors are 0", "reading of lds_a has no bank conflict",
+              "writing of lds_b has no bank conflict", "a sum is over the whole extent, each element once",
+              "every element of a tile of c is written once"})
+          CHECK_THAT(kernel.proofs.text(), Contains(claim));
+        const char* const instruction = type == Element::f64                 ? "v_mfma_f64_16x16x4_f64"
+                                        : type == Element::f32 && mfma == 16 ? "v_mfma_f32_16x16x4_f32"
+                                        : type == Element::f32               ? "v_mfma_f32_32x32x2_f32"
+                                        : narrow     ? "v_mfma_scale_f32_16x16x128_f8f6f4"
+                                        : mfma == 16 ? "v_mfma_f32_16x16x8_xf32"
+                                                     : "v_mfma_f32_32x32x4_xf32";
+        CHECK_THAT(kernel.assembly, Contains(instruction));
+        if (narrow)
+          CHECK_THAT(kernel.proofs.text(),
+                     Contains("each value of an operand meets the scale of its row and block of k"));
+        // A lane's four columns of f64 are made neighbours: two stores of 16 bytes, and single ones where n is odd.
+        if (type == Element::f64) CHECK_THAT(kernel.assembly, Contains("buffer_store_dwordx4"));
+      }
 }
 
 TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once; 8 where B's loads would be "
@@ -203,7 +245,7 @@ TEST_CASE("gemm: what is not supported is refused by name") {
     return message_of([&] { (void)build_gemm(spec); });
   };
   CHECK_THAT(refusal([](GemmSpec& s) { s.arch = "gfx908"; }), Contains("gfx942"));
-  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::f32; }), Contains("in = f32"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i16; }), Contains("in = i16"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.out = Element::bf16; }), Contains("out = bf16"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8; }), Contains("out = f16") && Contains("i32"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::e4m3fn; }),

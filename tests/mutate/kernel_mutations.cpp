@@ -163,6 +163,21 @@ std::vector<Subject> subjects() {
                        : std::vector<Sizes>{{35, 30, 256}, {20, 5, 512}},
                    pre ? Scheduler::modulo : Scheduler::plain});
   }
+  for (const Element type :
+       {Element::f32, Element::f64, Element::e4m3fn}) { // wider ones, and scales of 32 k of 8 bits
+    kernels::GemmSpec spec;
+    const bool narrow = type == Element::e4m3fn;
+    spec.arch = narrow ? "gfx950" : "gfx942";
+    spec.in = type, spec.block_scales = narrow;
+    spec.out = narrow ? Element::bf16 : type;
+    spec.tile_m = narrow ? 64 : 32, spec.tile_n = 32;
+    spec.tile_k = narrow ? 256 : type == Element::f64 ? 8 : 16;
+    spec.waves_m = 2, spec.waves_n = 1;
+    spec.alpha = !narrow;
+    out.push_back({narrow ? "mxfp8" : "gemm of " + to_string(type), kernels::gemm_program(spec),
+                   narrow ? std::vector<Sizes>{{35, 30, 256}, {20, 5, 512}}
+                          : std::vector<Sizes>{{33, 30, 12}, {20, 32, 52}, {7, 31, 20}}});
+  }
   kernels::RowSpec rows;
   rows.threads = 128;
   rows.vectors = 2;

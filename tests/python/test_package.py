@@ -750,11 +750,73 @@ class Kernels(unittest.TestCase):
             self.assertEqual((c.shape, c.dtype), (want.shape, a.dtype))
             numpy.testing.assert_allclose(c, want, rtol=RELATIVE, atol=k * 2.0**-20)
 
+    def test_gemm_of_float32_and_float64(self):
+        for kind, arch, digits, form in ((numpy.float32, "gfx942", 24, {"tile": "32x64x32", "waves": "1x4"}),
+                                         (numpy.float64, "gfx950", 53, {"tile": "32x64x16", "waves": "1x4"})):
+            unit = 2.0**-digits
+            for m, n, k in ((33, 65, 25), (5, 8, 0)):
+                a, b, c = (self.array(*shape, dtype=kind) / 3 for shape in ((m, k), (k, n), (m, n)))
+                v, w, r = self.array(n, dtype=kind) / 7, self.array(m, dtype=kind) / 7, self.array(m, n, dtype=kind) / 7
+                wide = [x.astype(numpy.longdouble) for x in (a, b, c, v, w, r)]
+                product, size = wide[0] @ wide[1], numpy.abs(wide[0]) @ numpy.abs(wide[1])
+                got = inlay.gemm(a, b, arch=arch, **form)
+                self.assertEqual((got.shape, got.dtype), ((m, n), kind))
+                self.assertTrue((numpy.abs(got - product) <= 2 * k * unit * size).all())
+                alpha, beta = 1 / 3, -0.7  # with all their digits
+                got = inlay.gemm(a, b, c, alpha=alpha, beta=beta, bias=v, row_bias=w, activation="relu", residual=r, arch=arch, **form)
+                of = numpy.longdouble if kind is numpy.float64 else numpy.float32
+                terms = [of(alpha) * product, of(beta) * wide[2], wide[3], wide[4][:, None]]
+                within = 2 * k * unit * alpha * size + 8 * unit * (sum(map(numpy.abs, terms)) + numpy.abs(wide[5]))
+                self.assertTrue((numpy.abs(got - (numpy.maximum(sum(terms), 0) + wide[5])) <= within).all())
+        a, b = self.array(9, 16, dtype=numpy.float32) / 3, self.array(16, 7, dtype=numpy.float32) / 3
+        # Each product leaves out the low 13 bits of its factors.
+        short = [(x.view(numpy.uint32) & 0xffffe000).view(numpy.float32).astype(float) for x in (a, b)]
+        got = inlay.gemm(a, b, dtype="xf32", arch="gfx942", tile="32x64x32", waves="1x4")
+        self.assertEqual(got.dtype, numpy.float32)
+        numpy.testing.assert_allclose(got, short[0] @ short[1], rtol=0, atol=2.0**-20)
+        self.assertGreater(numpy.abs(got - a.astype(float) @ b.astype(float)).max(), 2.0**-16)
+        with self.assertRaisesRegex(inlay.CommandError, "gfx950, which has no xf32"):
+            inlay.gemm(a, b, dtype="xf32", arch="gfx950")
+        with self.assertRaisesRegex(TypeError, "gemm: elements of complex64"):
+            inlay.gemm(a.astype(numpy.complex64), b.astype(numpy.complex64))
+
+    def test_gemm_of_8_bits_with_scales_of_32(self):
+        def numbers(codes):  # e4m3fn
+            exponent, mantissa = (codes >> 3).astype(int) & 15, codes & 7
+            return numpy.where(codes > 127, -1.0, 1.0) * numpy.where(exponent == 0, mantissa * 2.0**-9, (1 + mantissa / 8) * 2.0**(exponent - 7))
+
+        def shuffled(scales, k):
+            rows = len(scales)
+            place = numpy.full(-(-rows // 32) * k, 255, numpy.uint8)  # what is no row's is NaN
+            for r in range(rows):
+                for b in range(k // 32):
+                    place[r % 16 * 4 + r // 16 % 2 + r // 32 * k + b % 4 * 64 + b // 4 % 2 * 2 + b // 8 * 256] = scales[r, b]
+            return place
+
+        m, n, k = 35, 18, 768
+        rng = numpy.random.default_rng(5)
+        a, b = (rng.integers(0, 127, (rows, k), numpy.uint8) | rng.integers(0, 2, (rows, k), numpy.uint8) * 128 for rows in (m, n))
+        sa, sb = (rng.integers(118, 132, (rows, k // 32), numpy.uint8) for rows in (m, n))
+        left, right = (numbers(x) * numpy.repeat(2.0**(s.astype(int) - 127), 32, axis=1) for x, s in ((a, sa), (b, sb)))
+        for kernel, more in (("gemm", {"tile": "64x64x256"}), ("gemm", {"tile": "32x64x256", "waves": "1x2", "direct-to-lds": True})):
+            got = inlay.run_kernel(kernel, {"a": a, "b": b, "sa": shuffled(sa, k), "sb": shuffled(sb, k)}, m=m, n=n, k=k, dtype="mxfp8", arch="gfx950",
+                                   out="f32", **more)["c"].reshape(m, n)
+            self.assertTrue((numpy.abs(got - left @ right.T) <= 2 * k * 2.0**-24 * (numpy.abs(left) @ numpy.abs(right).T)).all())
+
+        class Array:
+            def __init__(self, dtype, *shape):
+                self.dtype, self.shape = dtype, shape
+
+        factors = Array("float8_e4m3fn", 8, 64), Array("float8_e4m3fn", 64, 6)
+        inlay._kernels.gemm_shapes(*factors, scale_a=Array("float8_e8m0fnu", 8, 2), scale_b=Array("uint8", 6, 2))
+        with self.assertRaisesRegex(ValueError, r"scale_b of .6, 4. uint8: .6, 2. of float8_e8m0fnu are wanted"):
+            inlay._kernels.gemm_shapes(*factors, scale_a=Array("float8_e8m0fnu", 8, 2), scale_b=Array("uint8", 6, 4))
+        inlay._kernels.gemm_shapes(*factors, scale_a=Array("float32", 8), scale_b=Array("float32", 6))
+
     def test_hints(self):
         x = self.array(4, 64)
         numpy.testing.assert_array_equal(inlay.softmax(x, axis=1), inlay.softmax(x))
         for f, error, hint in ((lambda: inlay.softmax(x, dim=0), ValueError, r"dim=0, and it is over the last one\n  hint   inlay.softmax\(x.swapaxes\(0, -1\)\)"),
-                               (lambda: inlay.gemm(x.astype(numpy.float32), x.T.astype(numpy.float32)), TypeError, "float32: .*\n  hint   float16 or bfloat16, of which sums are in float32"),
                                (lambda: inlay.flash_attention(*3 * [self.array(1, 4, 2, 64)], scale=1.0), ValueError, r"scaled by 1 / sqrt\(head size\)\n  hint   .*q \* \(scale"),
                                (lambda: inlay.prove("injectiv", "(4,8):(8,1)"), ValueError, "unknown property 'injectiv'\n  hint   did you mean injective\\? equal, injective,")):
             with self.assertRaisesRegex(error, hint):

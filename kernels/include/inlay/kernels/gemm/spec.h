@@ -1,6 +1,10 @@
-/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit, 8-bit and 4-bit A and B, accumulated in f32, i8 in i32.
+/// C[M,N] = A[M,K] x B[N,K]^T for A and B of 64, 32, 16, 8 and 4 bits, accumulated in f32, f64 in f64, i8 in i32.
 ///
-/// 4-bit elements (e2m1, two to a byte; CDNA4) have scales of the MX formats: each 32 of K in a row of A or B share one, e8m0,
+/// Of f64 everything else is f64, too: C, alpha, beta, scales, biases. xf32 is f32 in memory, of which products leave out the low 13
+/// bits (gfx942 alone has it).
+///
+/// 4-bit elements (e2m1, two to a byte; CDNA4) have scales of the MX formats, and floats of 8 bits with `block_scales`: each 32 of K in a
+/// row of A or B share one, e8m0,
 ///
 ///     C[m,n] = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]
 ///
@@ -44,8 +48,10 @@ struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch{codegen::usual_target};
-  Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8, bf8 and e2m1
-  /// f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8. Of floats the target's fp8 or bf8 too.
+  Element in = Element::f16; ///< f16, bf16, f32, f64, i8, and the target's xf32, fp8, bf8 and e2m1
+  bool block_scales = false; ///< e8m0, of 32 k: of e2m1 always
+  [[nodiscard]] bool has_block_scales() const { return block_scales || in == Element::e2m1; }
+  /// f64 of f64; else f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8. Of floats the target's fp8 or bf8 too.
   Element out = Element::f16;
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
@@ -123,7 +129,7 @@ struct GemmSpec {
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
   /// Whether the scales of 32 k of a tile's rows go there, too: with transfers, 32 rows a wave at a time, if several waves want them.
   [[nodiscard]] bool staged_scales(int rows, int sharing) const {
-    return in == Element::e2m1 && transfer && sharing > 1 && rows % (32 * waves_m * waves_n) == 0;
+    return has_block_scales() && transfer && sharing > 1 && rows % (32 * waves_m * waves_n) == 0;
   }
   /// Of LDS, for one tile of those that go there.
   [[nodiscard]] int stage_bytes() const {
@@ -172,7 +178,7 @@ struct GemmSpec {
 
 /// The launch for sizes M, N, K, arguments (C, or D where C is added, A, B, then SA, SB, bias, row_bias, alpha, beta, C, residual, amax, parts and
 /// arrived where there are, M, N, K). It makes the run-time checks of the proof report.
-/// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
+/// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; f32: 4; f64: 2; with scales of 32 k: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
                                           std::int64_t k, const GemmPads& pads = {});
@@ -183,9 +189,9 @@ struct GemmSpec {
 
 /// A, B uniform in [-1, 1) from `seed`, C poisoned; the reference is Eigen in double precision, the bound for each
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
-/// or 8-bit numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
+/// or 8-bit numbers are exact in f32, and each of the K additions rounds once (of f32 and f64 with its product, in one), in whatever order (Higham, "Accuracy and
 /// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
-/// bound is 0; scales, biases, alpha and beta C add the roundings of at most ten operations. Through an activation, whose slope is at most
+/// bound is 0; of f64 it is the same with 2^-53, and the reference has 64 bits of mantissa; scales, biases, alpha and beta C add the roundings of at most ten operations. Through an activation, whose slope is at most
 /// 1.2, goes 1.2 times that, and what f32 errs in it.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed, const GemmPads& pads = {});

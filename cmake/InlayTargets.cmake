@@ -14,10 +14,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
 find_program(INLAY_CCACHE ccache)
 if(INLAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # pch_defines,time_macros: what ccache's manual asks for when precompiled headers are used.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${INLAY_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/ccache)
 endif()
 
 # Most of the time that a file of a hundred lines takes is that of its headers and of their templates, which its neighbours need too. OFF while

@@ -40,7 +40,9 @@ struct Counts {
   bool inner = false; ///< 3 more are added but for the last entry
   int said = 1;       ///< what is counted, of the specification
   int plus = 0;       ///< is added, and said, beside the weight
-  bool quotient = false; ///< x / x is added, which is 1 where x is not 0
+  bool other_extent = false; ///< the weights are of another length
+  bool chosen = false;       ///< x where that is more than 0, else x and one
+  bool quotient = false;     ///< x / x is added, which is 1 where x is not 0
   /// What `add` refuses, put into the program behind its back: 1 a tile with a swizzle, 2 a tile of f32, 3 f32 to a tile of i32, 4 the
   /// values of other entries
   int behind = 0;
@@ -52,10 +54,16 @@ std::function<Program()> counts(Counts how) {
     Program k("counts", target(), how.threads);
     const Sym n = k.size("n", {.most = 1 << 16});
     const Tensor h = k.output("h", Element::i32, {how.bins}), ids = k.input("ids", Element::i32, {n}),
-                 others = k.input("others", Element::i32, {n}), x = k.input("x", Element::i8, {n});
+                 others = k.input("others", Element::i32, {n}),
+                 x = k.input("x", Element::i8, {how.other_extent ? k.size("m", {.most = 1 << 16}) : n});
     k.computes(h, [&](const auto& c) {
       return k.sum(n, [&](Sym s) {
         const Expr is = equal(integer(k(ids, {s})), integer(k.number(c[0] + Sym(how.label))));
+        const Expr weight = k(x, {s});
+        if (how.chosen)
+          return choose(is,
+                        choose(less_signed(k.integer(0), integer(weight)), weight, weight + k.constant(1)),
+                        k.constant(0));
         return choose(is, (how.weighted ? k(x, {s}) : k.constant(how.said)) + k.constant(how.plus),
                       k.constant(0));
       });
@@ -116,6 +124,7 @@ std::function<Program()> counts(Counts how) {
             [&](const auto& v) {
               const Sym entry = Sym(how.tile) * at + k.position(0);
               Expr one = how.quotient ? v[1] / v[1] : how.weights ? v[1] : k.constant(how.ones);
+              if (how.chosen) one = choose(less_signed(k.integer(0), integer(one)), one, one + k.constant(1));
               if (how.inner) one = one + inside(entry + Sym(1), n, k.constant(3), 0);
               if (how.plus != 0) one = one + k.constant(how.plus);
               return truncated(how.masked ? inside(entry + Sym(how.early), n + Sym(how.bound), one, 0) : one);
@@ -287,6 +296,21 @@ TEST_CASE("adversary: a histogram counts each entry once") {
       {"weights and one", "", counts({.weights = true, .weighted = true, .plus = 1}), sizes},
       {"weights and one, past the end", "what lies outside of a sum",
        counts({.masked = false, .weights = true, .weighted = true, .plus = 1}), sizes},
+      {"weights of another length",
+       "it is not known what is added from m on",
+       counts({.weights = true, .weighted = true, .other_extent = true}),
+       {{128, 100}},
+       {},
+       "nothing is said of what the specification reads there"},
+      {"weights of another length, past the end",
+       "it is not known what is added from m on",
+       counts({.masked = false, .weights = true, .weighted = true, .other_extent = true}),
+       {{128, 100}},
+       {},
+       "nothing is said of what the specification reads there"},
+      {"one of two, by the weight", "", counts({.weights = true, .chosen = true}), sizes},
+      {"one of two, by the weight, past the end", "what lies outside of a sum",
+       counts({.masked = false, .weights = true, .chosen = true}), sizes},
       {"onto fives past the end", "neither 0", counts({.zeros = 4}), sizes},
       {"x / x for 1",
        "a map loses no condition",

@@ -399,13 +399,14 @@ class Refused(unittest.TestCase):
         kernel.run(h, numpy.array([5, 5, -1], numpy.int32), numpy.array([-127, 3, 9], numpy.int8), n=3)
         self.assertEqual((h[5], h.sum()), (-124 * 1041, -124 * 1041))
         for value, said in ((lambda a: a + 16777216, None), (lambda a: a * 132105, None), (lambda a: (a + 16777216) - 16777216, lambda a: a),
-                            (lambda a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), a + 16777216, a), lambda a: a + 16777216)):
+                            (lambda a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), a + 16777216, a), lambda a: a + 16777216),
+                            (lambda a: codegen.choose(codegen.less_signed(integer(a) + 1, integer(a)), a, a + 16777216), None), (lambda a: a * 0.5, None)):
             with self.assertRaisesRegex(codegen.ProgramError, "h is what the specification says"):
                 count(value, said or value).build()
 
     def test_what_f32_rounds_may_be_more_than_the_specification_says(self):
         """114 times -18837575 is in i32, and 114 times what f32 makes of that is not."""
-        def count(value, said, most):
+        def count(value, said, most, between="f32"):
             k = Program("h", "gfx942", 128)
             N = k.size("n", most=most)
             H, ids, X = k.output("h", "i32", [128]), k.input("ids", "i32", [N]), k.input("x", "i8", [N])
@@ -414,7 +415,8 @@ class Refused(unittest.TestCase):
             w, tv, lds = k.workgroups(0, N, 128), line_tv(128, 1, 128), k.lds("l", "i32", [128])
             k.store(k.zeros("i32", tv, [128]), k.whole(lds), 1)
             e, x = k.load(k.tile(ids, [128], [w]), tv, 1), k.load(k.tile(X, [128], [w]), tv, 1)
-            v = k.map([x], lambda a: codegen.truncated(codegen.inside(128 * w + k.position(0), N, value(a), 0)), "i32")
+            v = k.map([x], lambda a: codegen.inside(128 * w + k.position(0), N, value(a), 0), between)
+            v = k.map([v], codegen.truncated, "i32")
             k.add(v, k.tile(lds, [128], [0]).through(0, e))
             k.add(k.load(k.whole(lds), tv, 1), k.tile(H, [128], [0]))
             return k
@@ -424,6 +426,13 @@ class Refused(unittest.TestCase):
         self.assertEqual((h[7], h.sum()), (114 * (-128 * 1041 - 71),) * 2)
         with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32"):
             count(lambda a: a * 147168 - 71, lambda rounded: to_number(codegen.truncated(rounded)), 114).build()
+        for value in (lambda a: a * a, lambda a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), a, a * 150.0)):
+            count(value, lambda whole: whole, 1 << 16).build()
+            with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32"):
+                count(value, lambda whole: whole, 1 << 18).build()
+        # f16 keeps 2^11.
+        with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32"):
+            count(lambda a: a * 1041, lambda whole: whole, 114, "f16").build()
 
     def test_a_trips_branch_is_by_a_number_of_31_bits(self):
         def masked(number, said, less=True):
@@ -449,19 +458,71 @@ class Refused(unittest.TestCase):
             with self.assertRaisesRegex(codegen.ProgramError, "a trip's branch is by"):
                 masked(number, said, less).build()
 
+    def test_what_a_trip_reads_is_the_condition_of_its_branch_alone(self):
+        def program(use=lambda *_: None, after=lambda *_: None, branch=lambda k, u, some: k.if_less(0, u, some)):
+            k = Program("m", "gfx942", 64)
+            M, N = k.size("m", most=8), k.size("n", most=128)
+            Y, X, mask = k.output("y", "f32", [M, 1]), k.input("x", "f32", [M, N]), k.input("mask", "i32", [codegen.ceil_div(N, 64)])
+            k.computes(Y, lambda i, _: k.sum(N, lambda j: codegen.choose(
+                codegen.less_signed(k.integer(0), integer(mask[j // 64])), X[i, j], k.constant(0))))
+            w, tv, kept = k.workgroups(0, M, 4), rows_tv(4, 64, 1, 64), []
+            acc = k.zeros("f32", codegen.without_axis(tv, 1), [4, 1])
+
+            @k.loop(N, 64, distance=0, ring=1)
+            def trip(t):
+                u = k.uniform(mask, t)
+                kept.append(u)
+                x = k.load(k.tile(X, [4, 64], [w, t]), tv, 1)
+                f = k.fold("sum", k.map([x], lambda v: codegen.inside(64 * t + k.position(1), N, v, 0)), 1)
+                use(k, u, t, acc, f, X, Y, mask, tv)
+                branch(k, u, lambda: k.update(acc, [f], lambda a, b: a + b))
+            after(k, kept[0], acc)
+            k.store(acc, k.tile(Y, [4, 1], [w, 0]), 1)
+            return k
+        program().build()
+        more = "it moves with a loop, and is more than the condition of a branch in its trip"
+        by = "a trip's branch is by"
+        outside = "it is read in a loop, and a branch outside of it is by it"
+        for what, given in (
+                (more, {"use": lambda k, u, t, acc, f, X, Y, mask, tv: k.uniform(mask, u)}),
+                (more, {"use": lambda k, u, t, acc, f, X, Y, mask, tv: k.load(k.tile(X, [4, 64], [u, t]), tv, 1)}),
+                (more, {"use": lambda k, u, t, acc, f, X, Y, mask, tv: k.store(f, k.tile(Y, [4, 1], [u, 0]), 1)}),
+                (more, {"use": lambda k, u, t, acc, f, X, Y, mask, tv: k.update(acc, [f], lambda a, b: a + b * k.number(u))}),
+                (more, {"use": lambda k, u, t, acc, f, X, Y, mask, tv: k.loop(u, 1, lambda _: k.update(acc, [f], lambda a, b: a + b))}),
+                (more, {"branch": lambda k, u, some: some()}),
+                (outside, {"after": lambda k, u, acc: k.if_less(0, u, lambda: k.update(acc, [], lambda a: a * 2.0))}),
+                (by, {"branch": lambda k, u, some: k.if_less(1, u + 1, some)}),
+                (by, {"branch": lambda k, u, some: k.if_less(-1, u, some)}),
+                (by, {"branch": lambda k, u, some: k.if_less(u, 0, some)})):
+            with self.subTest(inspect.getsource(list(given.values())[0]).strip()):
+                with self.assertRaisesRegex(codegen.ProgramError, what):
+                    program(**given).build()
+
+    def test_nothing_is_less_than_the_least(self):
+        def stores(number):
+            k = Program("m", "gfx942", 64)
+            N = k.size("n", most=128)
+            Y, ids = k.output("y", "f32", [N]), k.input("ids", "i32", [N])
+            k.computes(Y, lambda i: codegen.choose(codegen.less_signed(integer(ids[i]), k.integer(-2**31)), k.constant(1), k.constant(0)))
+            k.store(k.full(number, line_tv(64, 1, 64), [64]), k.tile(Y, [64], [k.workgroups(0, N, 64)]), 1)
+            return k
+        stores(0).build()
+        with self.assertRaisesRegex(codegen.ProgramError, "y is what the specification says"):
+            stores(1).build()
+
     def test_what_lies_outside_where_a_branch_was_not_taken(self):
         """Of rows past the end a branch leaves exp(0) = 1, and minus infinity where it is not taken: 0 and -6 in the sum of rows."""
         def total(filled):
             k = Program("m", "gfx942", 64)
-            M = k.size("m", most=4)
-            Y, X, mask = k.output("y", "f32", [1]), k.input("x", "f32", [M, 64]), k.input("mask", "i32", [1])
-            k.computes(Y, lambda _: k.sum(M, lambda r: codegen.max(k.fold("max", 64, lambda j: codegen.choose(
+            M, N = k.size("m", most=4), k.size("n", most=128, multiple=64)
+            Y, X, mask = k.output("y", "f32", [1]), k.input("x", "f32", [M, N]), k.input("mask", "i32", [N // 64])
+            k.computes(Y, lambda _: k.sum(M, lambda r: codegen.max(k.fold("max", N, lambda j: codegen.choose(
                 codegen.less_signed(k.integer(0), integer(mask[j // 64])), exp(X[r, j]), k.constant(-numpy.inf))), k.constant(-5)) - 1.0))
             k.workgroups(0, 1, 1)
             tv = rows_tv(4, 64, 1, 64)
             acc = k.full(-numpy.inf, codegen.without_axis(tv, 1), [4, 1])
 
-            @k.loop(64, 64, distance=0, ring=1)
+            @k.loop(N, 64, distance=0, ring=1)
             def trip(t):
                 @k.if_less(0, k.uniform(mask, t))
                 def _():
@@ -473,6 +534,7 @@ class Refused(unittest.TestCase):
             return k
         with self.assertRaisesRegex(codegen.ProgramError, "what lies outside of a sum is its empty element"):
             total(False).build()
+        total(True).build()
 
     def test_what_a_branch_in_a_loop_leaves_says_what_to_write(self):
         def counted():
@@ -853,20 +915,28 @@ class Arithmetic(unittest.TestCase):
 
     def test_random_maps_have_the_bits_of_numpy(self):
         """INLAY_ARITHMETIC: how many kernels of four maps each; the seed is fixed."""
-        plain, differs = {"contract": False, "approximate": False}, 0
-        for n in range(int(os.environ.get("INLAY_ARITHMETIC", 4))):
+        plain, differs, refused = {"contract": False, "approximate": False}, 0, 0
+        count = int(os.environ.get("INLAY_ARITHMETIC", 4))
+        for n in range(count):
             random = numpy.random.default_rng([20261129, n])
             trees = [self.drawn(random, 5) for _ in range(4)]
             # Every operand is used somewhere: what nothing needs is refused.
             trees[0] = ("+", trees[0], ("*", ("+", 0, 1), ("+", 2, 3)))
             halves = [bool(random.integers(2)) for _ in trees]
             with self.subTest(n, trees=trees, halves=halves):
-                built = self.kernel(trees, [dict(plain, reassociate=h) for h in halves]).build()
+                try:
+                    built = self.kernel(trees, [dict(plain, reassociate=h) for h in halves]).build()
+                except codegen.ProgramError as e:  # a large product of sums, which halves distribute in another order
+                    self.assertIn("is what the specification says", str(e))
+                    refused += 1
+                    continue
                 given, out = self.run_on(built, 4, n)
-                for tree, h, y in zip(trees, halves, out):
-                    numpy.testing.assert_array_equal(y, self.computed(tree, given, h))
-                    differs += h and (y != self.computed(tree, given)).any()
+                with numpy.errstate(all="ignore"):
+                    for tree, h, y in zip(trees, halves, out):
+                        numpy.testing.assert_array_equal(y, self.computed(tree, given, h))
+                        differs += h and (y != self.computed(tree, given)).any()
         self.assertTrue(differs)
+        self.assertLessEqual(refused, count // 20)
 
     def test_reassociate_is_of_its_map_alone(self):
         sum_of_five = ("+", ("+", ("+", ("+", 0, 1), 2), 3), 0)

@@ -376,11 +376,11 @@ Term Interpreter::either(const Choice& c, Term yes, Term no) {
   const std::string claim = "a branch by what a trip reads leaves one state, by either path";
   const auto refuse = [&](const std::string& why) { refute(claim, describe(yes), why); };
   const auto otherwise = [&] { return "the other path leaves " + describe(no); };
-  const std::string of_two_values =
-      "\n  hint   in the branch, k.update(acc, [k.fold(\"sum\", x, axis)], lambda a, b: a + b), or a max or "
-      "a "
-      "min, that goes on; a value of two without a branch, choose(less_signed(c, entry), a, b) in a k.map "
-      "that takes the entry, k.load(k.tile(mask, {1}, {t}), ..), as well";
+  const std::string of_two_values = "\n  hint   in the branch, k.update(acc, [k.fold(\"sum\", x, axis)], "
+                                    "lambda a, b: a + b), or a max or a min, "
+                                    "that goes on; a value of two without a branch, choose(less_signed(c, "
+                                    "entry), a, b) in a k.map that takes "
+                                    "the entry, k.load(k.tile(mask, {1}, {t}), ..), as well";
   for (Term* t : {&yes, &no}) {
     if (!t->others.empty()) refuse("several sums go on in one accumulator");
     close(*t), settle(*t);

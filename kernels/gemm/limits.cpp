@@ -120,7 +120,8 @@ void check(const GemmSpec& s, const Target& target) {
   if (is_mx(s) && !target.ocp_fp8)
     refuse("in", to_string(s.in),
            fmt::format("{}: {} has no matrix instruction for {}", machine::with(&Target::mx_formats).names(),
-                       s.arch, bits(s.in) < 8 ? "4-bit elements" : "scales of 32 k"));
+                       s.arch,
+                       bits(s.in) < 8 ? fmt::format("{}-bit elements", bits(s.in)) : "scales of 32 k"));
   if (s.block_scales && s.in != Element::e2m1 && !multiplies(target, s.in))
     refuse("in", to_string(s.in), "with scales of 32 k: " + codegen::float8_names(target) + ", e2m1");
   const bool wide = bits(s.in) >= 32, doubles = s.in == Element::f64;

@@ -18,10 +18,6 @@ MORE = """gemm --dtype fp8
 gemm --dtype i8
 gemm --arch gfx950 --dtype fp4
 gemm --dtype i8 --scales yes --bias yes
-gemm --dtype f32
-gemm --dtype f64 --alpha yes --beta yes
-gemm --dtype xf32
-gemm --arch gfx950 --dtype mxfp8
 gemm --tile 64x128x32 --waves 1x4 --mfma 32
 gemm --arch gfx950 --transfer yes --tile 256x256x64 --waves 2x4 --pingpong yes --n-multiple 8 --dtype bf16
 gemm --direct b

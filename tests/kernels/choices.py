@@ -92,8 +92,8 @@ def chosen(inlay, case):
 def tuned(inlay, case, most, within):
     told, seconds = run(inlay, ["tune"] + options(case) + ["--json", "--within", str(within), "--most", str(most), "--processes", "1"])
     best = min(told["candidates"], key=lambda c: c["clocks"])
-    # Among equals the longest first: no choice is said to be better than it is.
-    ranked = sorted(([c["bound"], c["clocks"], c["options"]] for c in told["candidates"]), key=lambda c: (c[0], -c[1]))
+    # Among equals the longest first: no choice is said to be better than it is. A form of the table that the ranking would not have modelled has no bound.
+    ranked = sorted(([c.get("bound", math.inf), c["clocks"], c["options"]] for c in told["candidates"]), key=lambda c: (c[0], -c[1]))
     return {"clocks": best["clocks"], "options": best["options"], "forms": len(ranked), "seconds": seconds, "of": len(ranked) + told["pruned"], "ranked": ranked}
 
 

@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <cmath>
+#include <limits>
 
 namespace inlay::codegen::provenance {
 
@@ -186,15 +187,24 @@ Interpreter::Computed Interpreter::computed(const Reg& reg, int depth) {
 }
 
 Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) {
-  constexpr double exact = 1 << 24, half_ulp = 0x1p-24;
+  // f32 keeps whole numbers of 24 bits; of others it rounds 2^-24, and may lose what is less than its least normal number.
+  constexpr double exact = 1 << 24, half_ulp = 0x1p-24, least = 0x1p-126;
+  constexpr double largest = std::numeric_limits<float>::max();
   const ExprNode n = e.node();
   const auto arg = [&](std::size_t k) { return computed(map, {e.arena, n.args[k]}, depth); };
   const auto either = [](const Computed& a, const Computed& b) {
     return Computed{std::max(a.most, b.most), std::max(a.error, b.error), a.whole && b.whole};
   };
   const auto rounded = [&](Computed x) {
-    if (!x.whole || x.most + x.error > exact) x.error += (x.most + x.error) * half_ulp;
-    return x;
+    if (x.whole && x.most + x.error <= exact) return x;
+    x.error += (x.most + x.error) * half_ulp + least;
+    return x.most + x.error <= largest ? x : Computed{}; // more may be infinite
+  };
+  const auto number = [&](double v) {
+    const double held = static_cast<double>(static_cast<float>(v));
+    if (!(std::abs(v) <= largest)) return Computed{};
+    return Computed{std::abs(v), std::abs(held - v) + (v != 0 && std::abs(v) < least ? least : 0),
+                    v == std::floor(v)};
   };
   switch (n.fn) {
   case Fn::parameter: {
@@ -205,15 +215,15 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
       out = either(out, k < map.uses.size() ? computed(map.uses[k], depth - 1) : Computed{});
     return out;
   }
-  case Fn::constant: return {std::abs(n.value), 0, n.value == std::floor(n.value)};
+  case Fn::constant: return number(n.value);
   case Fn::truncated: {
     Computed out = arg(0);
     if (!out.whole || out.error > 0) out.error += 1;
     out.whole = true;
-    return out;
+    return out.most + out.error < 0x1p31 ? out : Computed{};
   }
-  case Fn::to_number: return arg(0);
-  case Fn::inside: return either(arg(0), {std::abs(n.value), 0, n.value == std::floor(n.value)});
+  case Fn::to_number: return rounded(arg(0));
+  case Fn::inside: return either(arg(0), number(n.value));
   case Fn::choose: return either(arg(1), arg(2));
   case Fn::add:
   case Fn::sub:

@@ -300,6 +300,25 @@ void check_overwritten(Wave& w, LdsShadow& s, u32 address, unsigned lane) {
 
 } // namespace
 
+namespace {
+/// Atomics that give nothing back and leave the same in either order.
+bool commute(const MemoryFields& a, const MemoryFields& b) {
+  switch (a.atomic) {
+  case AtomicOp::add:
+  case AtomicOp::sub:
+  case AtomicOp::smin:
+  case AtomicOp::umin:
+  case AtomicOp::smax:
+  case AtomicOp::umax:
+  case AtomicOp::bit_and:
+  case AtomicOp::bit_or:
+  case AtomicOp::bit_xor: break;
+  default: return false;
+  }
+  return a.atomic == b.atomic && a.bytes == b.bytes && !a.returns && !b.returns;
+}
+} // namespace
+
 void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma, const u8* value) {
   Workgroup& g = *w.group;
@@ -322,7 +341,8 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
     const u32 low = d * 4 < address ? address - d * 4 : 0;
     const u32 high = std::min<u32>(4, address + bytes - d * 4);
     const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
-    const bool reads = !is_write || is_atomic;
+    const bool reads =
+        !is_write || (is_atomic && !commute(op.memory, g.launch->code->operations[s.site].memory));
     if (reads) {
       if (checks.waits && s.id != 0) {
         if (s.last_writer == me) {

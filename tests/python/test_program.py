@@ -434,6 +434,55 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32"):
             count(lambda a: a * 1041, lambda whole: whole, 114, "f16").build()
 
+    def test_what_f32_makes_of_constants_and_of_what_is_too_small_or_too_large(self):
+        """Counts of numbers that f32 rounds, flushes or takes for infinite; each wrapped, or was another number, on the emulator while it was proved."""
+        def count(value, said, n):
+            k = Program("h", "gfx942", 128)
+            N = k.size("n", most=n)
+            H, ids, X = k.output("h", "i32", [128]), k.input("ids", "i32", [N]), k.input("x", "i8", [N])
+            k.computes(H, lambda r: k.sum(N, lambda s: codegen.choose(codegen.equal(integer(ids[s]), integer(k.number(r))), said(k, X[s]), k.constant(0))))
+            w, tv, lds = k.workgroups(0, N, 128), line_tv(128, 1, 128), k.lds("l", "i32", [128])
+            k.store(k.zeros("i32", tv, [128]), k.whole(lds), 1)
+            e, x = k.load(k.tile(ids, [128], [w]), tv, 1), k.load(k.tile(X, [128], [w]), tv, 1)
+            v = k.map([e, x], lambda _, a: codegen.truncated(codegen.inside(128 * w + k.position(0), N, value(k, a), 0)), "i32")
+            k.add(v, k.tile(lds, [128], [0]).through(0, e))
+            k.add(k.load(k.whole(lds), tv, 1), k.tile(H, [128], [0]))
+            return k
+
+        def as_truncated(f):
+            return lambda k, a: to_number(codegen.truncated(f(k, a)))
+        bare = [lambda k, a: k.constant(18837575), lambda k, a: k.constant(16777217),
+                lambda k, a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), k.constant(18837575), k.constant(18837575))]
+        rounded = [(lambda k, a: a * 1.0072825552225113 * 616885.7818579136, 27), (lambda k, a: ((a * (0.6 * 2.0**-149)) * 2.0**126) * (2.0**23 / 0.6 * 147000), 114),
+                   (lambda k, a: (a * 3e38) * 1e-34, 114), (lambda k, a: to_number(codegen.truncated(a * 131073.0)) * 128.0, 1)]
+        for value, said, n in [(f, f, 114) for f in bare] + [(f, as_truncated(f), n) for f, n in rounded]:
+            with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32|h is what the specification says"):
+                count(value, said, n).build()
+        kernel = count(lambda k, a: k.constant(1 << 24), lambda k, a: k.constant(1 << 24), 114).build()
+        h = numpy.zeros(128, numpy.int32)
+        kernel.run(h, numpy.full(114, 7, numpy.int32), numpy.zeros(114, numpy.int8), n=114)
+        self.assertEqual((h[7], h.sum()), (114 << 24,) * 2)
+
+    def test_rows_added_in_memory_are_sums_modulo_2_to_the_32nd(self):
+        """As page 14 of the guide says of what is not shown."""
+        k = Program("s", "gfx942", 64)
+        N, R = k.size("n", most=1 << 16), k.size("r", most=1 << 10)
+        H, X, ids = k.output("h", "i32", [R, 64]), k.input("x", "i32", [N, 64]), k.input("ids", "i32", [N])
+        k.scatters(H, ids, lambda s, j: X[s, j])
+        w, tv = k.workgroups(0, N, 1), rows_tv(1, 64, 1, 64)
+        e, x = k.load(k.tile(ids, [1], [w]), codegen.without_axis(tv, 1), 1), k.load(k.tile(X, [1, 64], [w, 0]), tv, 1)
+        k.add(x, k.tile(H, [1, 64], [0, 0]).through(0, e))
+        h = numpy.zeros((4, 64), numpy.int32)
+        x = numpy.random.default_rng(7).integers(-2**31, 2**31, (9, 64)).astype(numpy.int32)
+        ids = numpy.array([0, 1, 0, 2, 0, 1, 0, -1, 4], numpy.int32)
+        k.build().run(h, x, ids, n=9, r=4)
+        want = numpy.zeros((4, 64), numpy.int64)
+        for row, to in zip(x, ids):
+            if 0 <= to < 4:
+                want[to] += row
+        self.assertTrue((want != want.astype(numpy.int32)).any())
+        numpy.testing.assert_array_equal(h, want.astype(numpy.int32))
+
     def test_a_trips_branch_is_by_a_number_of_31_bits(self):
         def masked(number, said, less=True):
             k = Program("m", "gfx942", 64)

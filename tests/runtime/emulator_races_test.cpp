@@ -644,6 +644,46 @@ TEST_CASE("what is stored to LDS while a load to LDS is on its way there may be 
   }
 }
 
+TEST_CASE("atomics on LDS that leave the same in either order wait for each other at no barrier") {
+  const std::string at = "v_lshlrev_b32 v2, 2, v1\n", barrier = "s_barrier\n",
+                    zero =
+                        only(0, 0, "z", at + "v_mov_b32 v3, 0\nds_write_b32 v2, v3\ns_waitcnt lgkmcnt(0)\n") +
+                        barrier;
+  const auto then = [&](const std::string& first, const std::string& second) {
+    return zero + only(0, 0, "a", at + first + "\n") + barrier + only(0, 1, "b", at + second + "\n");
+  };
+  const std::vector<std::tuple<std::string, std::string, std::size_t>> cases = {
+      {"sums", then("ds_add_u32 v2, v4", "ds_add_u32 v2, v4"), 0},
+      {"maxima", then("ds_max_i32 v2, v4", "ds_max_i32 v2, v4"), 0},
+      {"a sum and a maximum", then("ds_add_u32 v2, v4", "ds_max_u32 v2, v4"), 1},
+      {"signed and unsigned", then("ds_max_i32 v2, v4", "ds_max_u32 v2, v4"), 1},
+      {"of another width", then("ds_add_u32 v2, v4", "v_lshlrev_b32 v2, 1, v2\nds_add_u64 v2, v[4:5]"), 1},
+      {"one that wants what was there", then("ds_add_u32 v2, v4", "ds_add_rtn_u32 v3, v2, v4"), 1},
+      {"after one that did", then("ds_add_rtn_u32 v3, v2, v4", "ds_add_u32 v2, v4"), 1},
+      {"exchanges", then("ds_wrxchg_rtn_b32 v3, v2, v4", "ds_wrxchg_rtn_b32 v3, v2, v4"), 1},
+      {"of another minus what is there", then("ds_rsub_u32 v2, v4", "ds_rsub_u32 v2, v4"), 1},
+      {"floats, whose sums depend on it", then("ds_add_f32 v2, v4", "ds_add_f32 v2, v4"), 1},
+      {"a read after a sum", then("ds_add_u32 v2, v4", "ds_read_b32 v3, v2"), 1},
+      {"a sum after a store", then("ds_write_b32 v2, v4", "ds_add_u32 v2, v4"), 1},
+      {"a read after both",
+       then("ds_add_u32 v2, v4", "ds_add_u32 v2, v4") + barrier +
+           only(0, 0, "c", at + "ds_read_b32 v3, v2\n"),
+       1},
+  };
+  for (const auto& [name, text, waits] : cases) {
+    EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::all()});
+    const DevicePointer out = upload(device, std::vector<std::uint32_t>(4096));
+    const auto findings =
+        run(device, kernel(global_start + text + "s_waitcnt lgkmcnt(0)\ns_endpgm\n", isa::Arch::gfx942),
+            {.grid = {1}, .block = {128}, .dynamic_lds = 4096}, Arguments().pointer(out).bytes())
+            .findings;
+    INFO(name << "\n" << all(findings));
+    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& f) {
+            return f.kind == FindingKind::waits && !f.note;
+          })) == waits);
+  }
+}
+
 TEST_CASE(
     "two lanes of one instruction that store different values to one byte of global memory are a race") {
   // v1: the lane's number; v2: a byte offset; v4, v5: what is stored. s[4:5]: the buffer; v[6:7]: the lane's address.

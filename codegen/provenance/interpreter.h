@@ -13,6 +13,7 @@
 
 #include <inlay/algebra/print.h>
 
+#include <algorithm>
 #include <climits>
 #include <functional>
 #include <optional>
@@ -492,6 +493,10 @@ private:
     double error = INFINITY; ///< how far off what f32 makes of it may be
     bool whole = false;      ///< all numbers on the way are
     [[nodiscard]] bool exact() const { return whole && error == 0; }
+    /// Of one or the other.
+    [[nodiscard]] Computed or_else(const Computed& x) const {
+      return {std::max(most, x.most), std::max(error, x.error), whole && x.whole};
+    }
   };
   static constexpr int depth_of_maps = 4; ///< maps of results of maps that are looked at
   Computed computed(const Reg& reg, int depth = depth_of_maps);

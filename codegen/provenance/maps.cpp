@@ -179,9 +179,7 @@ Interpreter::Computed Interpreter::computed(const Reg& reg, int depth) {
     if (i.kind == InstKind::load && p_.tensor(i.access.tensor).element == Element::i8) one = {128, 0, true};
     if (i.kind == InstKind::map && depth > 0 && (held == Element::f32 || held == Element::i32))
       one = computed(i, i.map, depth);
-    out = out ? Computed{std::max(out->most, one.most), std::max(out->error, one.error),
-                         out->whole && one.whole}
-              : one;
+    out = out ? out->or_else(one) : one;
   });
   return out.value_or(Computed{});
 }
@@ -192,9 +190,6 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
   constexpr double largest = std::numeric_limits<float>::max();
   const ExprNode n = e.node();
   const auto arg = [&](std::size_t k) { return computed(map, {e.arena, n.args[k]}, depth); };
-  const auto either = [](const Computed& a, const Computed& b) {
-    return Computed{std::max(a.most, b.most), std::max(a.error, b.error), a.whole && b.whole};
-  };
   const auto rounded = [&](Computed x) {
     if (x.whole && x.most + x.error <= exact) return x;
     x.error += (x.most + x.error) * half_ulp + least;
@@ -212,7 +207,7 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
                first = static_cast<std::size_t>(n.tensor) * count;
     Computed out{0, 0, true};
     for (std::size_t k = first; k < first + count; ++k)
-      out = either(out, k < map.uses.size() ? computed(map.uses[k], depth - 1) : Computed{});
+      out = out.or_else(k < map.uses.size() ? computed(map.uses[k], depth - 1) : Computed{});
     return out;
   }
   case Fn::constant: return number(n.value);
@@ -223,8 +218,8 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
     return out.most + out.error < 0x1p31 ? out : Computed{};
   }
   case Fn::to_number: return rounded(arg(0));
-  case Fn::inside: return either(arg(0), number(n.value));
-  case Fn::choose: return either(arg(1), arg(2));
+  case Fn::inside: return arg(0).or_else(number(n.value));
+  case Fn::choose: return arg(1).or_else(arg(2));
   case Fn::add:
   case Fn::sub:
   case Fn::mul: {

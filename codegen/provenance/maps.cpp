@@ -198,8 +198,7 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
   const auto number = [&](double v) {
     const double held = static_cast<double>(static_cast<float>(v));
     if (!(std::abs(v) <= largest)) return Computed{};
-    return Computed{std::abs(v), std::abs(held - v) + (v != 0 && std::abs(v) < least ? least : 0),
-                    v == std::floor(v)};
+    return Computed{std::abs(v), std::abs(held - v), v == std::floor(v)};
   };
   switch (n.fn) {
   case Fn::parameter: {
@@ -215,9 +214,9 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
     Computed out = arg(0);
     if (!out.whole || out.error > 0) out.error += 1;
     out.whole = true;
-    return out.most + out.error < 0x1p31 ? out : Computed{};
+    return out.most + out.error < 0x1p31 ? out : Computed{}; // an i32 ends there
   }
-  case Fn::to_number: return rounded(arg(0));
+  case Fn::to_number: return arg(0);
   case Fn::inside: return arg(0).or_else(number(n.value));
   case Fn::choose: return arg(1).or_else(arg(2));
   case Fn::add:

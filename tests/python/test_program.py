@@ -454,7 +454,8 @@ class Refused(unittest.TestCase):
         bare = [lambda k, a: k.constant(18837575), lambda k, a: k.constant(16777217),
                 lambda k, a: codegen.choose(codegen.less_signed(integer(a), integer(a) + 1), k.constant(18837575), k.constant(18837575))]
         rounded = [(lambda k, a: a * 1.0072825552225113 * 616885.7818579136, 27), (lambda k, a: ((a * (0.6 * 2.0**-149)) * 2.0**126) * (2.0**23 / 0.6 * 147000), 114),
-                   (lambda k, a: (a * 3e38) * 1e-34, 114), (lambda k, a: to_number(codegen.truncated(a * 131073.0)) * 128.0, 1)]
+                   (lambda k, a: (a * 3e38) * 1e-34, 114), (lambda k, a: ((a * 2.0**-126) * (3 * 2.0**-31)) * 2.0**126 * (2.0**23 * 12000000), 114),
+                   (lambda k, a: to_number(codegen.truncated(a * 2.0**33)) - a * 2.0**33, 114)]
         for value, said, n in [(f, f, 114) for f in bare] + [(f, as_truncated(f), n) for f, n in rounded]:
             with self.assertRaisesRegex(codegen.ProgramError, "a sum of whole numbers stays inside of i32|h is what the specification says"):
                 count(value, said, n).build()

@@ -408,11 +408,12 @@ std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
   case Fn::choose:
     if (is_word(0)) return arg(is(0, 0) ? 2 : 1);
     // x < c is not c - 1 < x.
-    if (const ExprNode c = node(n.args[0]);
+    if (const ExprNode& c = node(n.args[0]);
         c.fn == Fn::word_less_signed && node(c.args[1]).fn == Fn::integer) {
+      const int x = c.args[0]; // what is made next may move the nodes
       const std::uint32_t bound = word_of(node(c.args[1]).value);
       if (bound == 0x80000000) return arg(2); // nothing is less
-      const Expr above = make({.fn = Fn::word_less_signed, .args = {word(bound - 1).id, c.args[0]}});
+      const Expr above = make({.fn = Fn::word_less_signed, .args = {word(bound - 1).id, x}});
       return normal(make({.fn = Fn::choose, .args = {above.id, n.args[2], n.args[1]}}));
     }
     return n.args[1] == n.args[2] ? std::optional(arg(1)) : std::nullopt;

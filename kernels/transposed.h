@@ -8,7 +8,12 @@
 
 namespace inlay::kernels {
 
-/// A work-item loads `vector` columns of some rows, 8 or what 16 bytes hold, and writes what a column has of them at once, `piece`
+/// Columns that a lane loads at once of what is to be transposed: 8, or what 16 bytes hold.
+[[nodiscard]] inline int columns_at_once(codegen::Element type) {
+  return std::min(8, 128 / codegen::bits(type));
+}
+
+/// A work-item loads `vector` columns of some rows, and writes what a column has of them at once, `piece`
 /// elements.
 struct TransposedTile {
   int piece = 0, vector = 8;
@@ -21,7 +26,7 @@ struct TransposedTile {
                                                                    codegen::Element type, int rows,
                                                                    int columns, int threads, int most,
                                                                    const Layout& read, int read_at_once = 8) {
-  const int vector = std::min(8, 128 / codegen::bits(type));
+  const int vector = columns_at_once(type);
   for (int piece = most; piece >= 1; piece /= 2) try {
       const Layout loaded = codegen::columns_tv(rows, columns, vector, threads, piece),
                    written = piece > 1 ? codegen::values_exchanged(loaded) : loaded;

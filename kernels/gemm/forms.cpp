@@ -1,6 +1,7 @@
 #include "forms.h"
 
 #include "../options.h"
+#include "../transposed.h"
 
 #include <inlay/runtime/timing/chip.h>
 
@@ -93,7 +94,7 @@ double turning(const GemmSpec& s) {
   double factor = 1;
   const int waves = s.waves_m * s.waves_n;
   for (const auto& [turned, rows] : {std::pair(s.turned_a(), s.tile_m), std::pair(s.turned_b(), s.tile_n)}) {
-    const int vectors = rows * s.tile_k / (std::min(8, 128 / codegen::bits(s.in)) * 64 * waves);
+    const int vectors = rows * s.tile_k / (columns_at_once(s.in) * 64 * waves);
     if (turned && (vectors < 2 || (vectors & (vectors - 1)) != 0)) factor = 2;
   }
   if (s.stored != GemmSpec::Stored::nt && registers(s) > (waves > 4 ? 256 : 384)) factor *= 1.5;

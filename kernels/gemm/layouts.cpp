@@ -108,8 +108,8 @@ Layout results_of_parts(const Layout& c, int parts) {
 
 TransposedTile turned_tile(const GemmSpec& s, const Target& target, int rows, const Layout& read) {
   const int threads = 64 * s.waves_m * s.waves_n;
-  if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, std::min(8, vector_of(s.in)),
-                                        read, vector_of(s.in)))
+  if (const auto tile = transposed_tile(target, s.in, s.tile_k, rows, threads, columns_at_once(s.in), read,
+                                        vector_of(s.in)))
     return *tile;
   refuse("tile", fmt::format("{} x {}", rows, s.tile_k),
          "64, 128 or 256 rows: no place in LDS without conflicts");

@@ -108,7 +108,7 @@ bool whole_lines(const GemmSpec& s, const Target& target) {
 
 bool shares_out(const GemmSpec& s, int rows) {
   try {
-    (void)codegen::columns_tv(s.tile_k, rows, std::min(8, vector_of(s.in)), 64 * s.waves_m * s.waves_n);
+    (void)codegen::columns_tv(s.tile_k, rows, columns_at_once(s.in), 64 * s.waves_m * s.waves_n);
     return true;
   } catch (const codegen::CodegenError&) {
     return false;

@@ -594,6 +594,26 @@ TEST_CASE("races are found exactly where two waves touch a word in one epoch") {
   CHECK(racy_kernels * 5 < 4 * count);
 }
 
+namespace {
+
+/// What all checks find of a workgroup of two waves with LDS.
+std::vector<Finding> in_two_waves(const std::string& text) {
+  EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::all()});
+  const DevicePointer out = upload(device, std::vector<std::uint32_t>(4096));
+  return run(device,
+             kernel(global_start + text + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n", isa::Arch::gfx942),
+             {.grid = {1}, .block = {128}, .dynamic_lds = 4096}, Arguments().pointer(out).bytes())
+      .findings;
+}
+
+std::size_t waits_of(const std::vector<Finding>& findings) {
+  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::waits && !f.note;
+  }));
+}
+
+} // namespace
+
 TEST_CASE("what is stored to LDS while a load to LDS is on its way there may be overwritten by it") {
   const std::string loads = "s_mov_b32 m0, 0\nv_lshlrev_b32 v2, 2, v1\nglobal_load_lds_dword v2, s[4:5]\n",
                     stores = "v_lshlrev_b32 v2, 2, v1\nds_write_b32 v2, v4\n", wait = "s_waitcnt vmcnt(0)\n",
@@ -630,17 +650,9 @@ TEST_CASE("what is stored to LDS while a load to LDS is on its way there may be 
        1},
   };
   for (const Case& c : cases) {
-    EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::all()});
-    const DevicePointer out = upload(device, std::vector<std::uint32_t>(4096));
-    const auto findings =
-        run(device,
-            kernel(global_start + c.text + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n", isa::Arch::gfx942),
-            {.grid = {1}, .block = {128}, .dynamic_lds = 4096}, Arguments().pointer(out).bytes())
-            .findings;
+    const auto findings = in_two_waves(c.text);
     INFO(c.name << "\n" << all(findings));
-    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& f) {
-            return f.kind == FindingKind::waits && !f.note;
-          })) == c.waits);
+    CHECK(waits_of(findings) == c.waits);
   }
 }
 
@@ -671,16 +683,9 @@ TEST_CASE("atomics on LDS that leave the same in either order wait for each othe
        1},
   };
   for (const auto& [name, text, waits] : cases) {
-    EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::all()});
-    const DevicePointer out = upload(device, std::vector<std::uint32_t>(4096));
-    const auto findings =
-        run(device, kernel(global_start + text + "s_waitcnt lgkmcnt(0)\ns_endpgm\n", isa::Arch::gfx942),
-            {.grid = {1}, .block = {128}, .dynamic_lds = 4096}, Arguments().pointer(out).bytes())
-            .findings;
+    const auto findings = in_two_waves(text);
     INFO(name << "\n" << all(findings));
-    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& f) {
-            return f.kind == FindingKind::waits && !f.note;
-          })) == waits);
+    CHECK(waits_of(findings) == waits);
   }
 }
 

@@ -279,6 +279,8 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
     end = std::max((file - spare) / widest_operand * widest_operand,
                    align(begin + rings.dwords - room, widest_operand));
     if (begin > end || end > file) return std::nullopt;
+  } else if (begin + rings.dwords > file) { // operands and scales of scaled products stay out of AGPRs
+    return std::nullopt;
   } else if (!out.results_in_agprs) {
     at = align(out.first + rings.dwords, 4);
   }

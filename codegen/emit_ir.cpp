@@ -477,7 +477,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     break;
   }
   case InstKind::wait:
-    if (exact_) k.wait(i.vm, i.lgkm); // otherwise LLVM's
+    if (exact_) k.wait(i.vm < 0 ? least_vm_ : i.vm, i.lgkm < 0 ? least_lgkm_ : i.lgkm); // otherwise LLVM's
     break;
   case InstKind::barrier: k.barrier(); break;
   case InstKind::priority: k.set_priority(static_cast<int>(i.value)); break;

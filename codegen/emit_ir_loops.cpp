@@ -1,5 +1,6 @@
 // Loops: what they carry, as IR or as a block of assembly.
 #include "emitter.h"
+#include "wait_limits.h"
 
 namespace inlay::codegen {
 
@@ -44,8 +45,31 @@ Value Emitter::handed_on(Value v) {
   return bits(v.type.element) == 8 && v.type.lanes % 4 == 0 ? k.bitcast(v, Type::i32(v.type.lanes / 4)) : v;
 }
 
+namespace {
+/// Whether a trip makes more accesses than a counter counts to, of LDS or of memory: an instruction moves 16 bytes of a lane at most.
+bool fills_counter(const Code& code, const CodeRegion& r, bool of_lds) {
+  int accesses = 0;
+  for (const Inst& i : r.body) {
+    const bool lds = i.kind == InstKind::lds_read || (i.kind == InstKind::lds_write && !i.direct);
+    const bool memory = i.kind == InstKind::load || i.kind == InstKind::store || i.direct;
+    if (!(of_lds ? lds : memory)) continue;
+    const Reg& moved = i.def.id >= 0 || i.uses.empty() ? i.def : i.uses[0];
+    const int dwords =
+        moved.id < 0
+            ? 1
+            : (moved.count * bits(code.registers[static_cast<std::size_t>(moved.id)].element) + 31) / 32;
+    accesses += (dwords + 3) / 4;
+  }
+  return accesses > (of_lds ? most_lgkm : most_vm);
+}
+} // namespace
+
 void Emitter::loop(const CodeRegion& r) {
   exact_ = r.exact;
+  // LLVM takes an operand of s_waitcnt that says nothing, vmcnt(63) or lgkmcnt(15), for a wait for so many, and then makes none for what
+  // has more after it: no document says that its register is filled.
+  least_vm_ = fills_counter(code_, r, false) ? most_vm : -1;
+  least_lgkm_ = fills_counter(code_, r, true) ? most_lgkm : -1;
   for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
     for (const Inst& i : *list)
       if (i.access.gathered() && i.kind != InstKind::lds_write) {

@@ -26,6 +26,8 @@ void Sides::symbolic() {
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::window || (t.space == codegen::Space::global && bits(t.element) < 8))
       code_run_->names.by_multiples(*formulas_);
+    else if (t.element == Element::e8m0)
+      code_run_->names.by_factors();
   code_run_->begin(); // what it says of numbers from tables, before anybody asks
   std::vector<AtomId> of_trips;
   for (const CodeRegion& r : code_.regions)

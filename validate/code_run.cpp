@@ -100,8 +100,10 @@ Number CodeRun::hash(std::span<const Number> values, bool real) {
 }
 
 ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside) {
-  if (formulas_ != nullptr) {
-    const auto one_form = [&](Sym s) { return Formulas::without_factors(formulas_->canonical(s)); };
+  if (formulas_ != nullptr || by_factors_) {
+    const auto one_form = [&](Sym s) {
+      return Formulas::without_factors(formulas_ != nullptr ? formulas_->canonical(s) : s);
+    };
     address = one_form(address);
     room = one_form(room);
     step = one_form(step);

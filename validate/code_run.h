@@ -85,9 +85,12 @@ public:
   int epoch = 0; ///< fences so far, of who accesses now
   /// Addresses in sizes as multiples, too: k / 2 bytes of k elements that are halves of bytes.
   void by_multiples(const Formulas& formulas) { formulas_ = &formulas; }
+  /// Addresses without factors of minima: of scales, whose rows are numbered in blocks of 32 and in blocks of 16.
+  void by_factors() { by_factors_ = true; }
 
 private:
   const Formulas* formulas_ = nullptr;
+  bool by_factors_ = false;
   std::vector<AtomId> watched_;
   std::unordered_multimap<Number, std::unique_ptr<AccessName>> known_;
 };

@@ -4,7 +4,6 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
-#include <inlay/solver/prover.h>
 
 #include <algorithm>
 #include <bit>
@@ -290,14 +289,16 @@ std::string Formulas::fact(Sym d) {
   return text;
 }
 
-void Formulas::launch(Assignment numbers) {
+Assignment Formulas::with_parts(Assignment numbers) const {
   for (const auto& [size, as_multiple] : multiples_) {
     const Term& part = as_multiple.terms()[0];
     if (const auto n = numbers.get(size))
       numbers.set(part.factors()[0].atom, floor_div(*n, part.coefficient));
   }
-  launches_.push_back(std::move(numbers));
+  return numbers;
 }
+
+void Formulas::launch(Assignment numbers) { launches_.push_back(with_parts(std::move(numbers))); }
 
 bool Formulas::fails(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) const {
   if (launches_.empty()) return false;
@@ -313,7 +314,7 @@ bool Formulas::fails(bool equality, Sym a, Sym b, const std::vector<std::string>
     for (const AtomId at : symbols(d))
       if (std::find(used.begin(), used.end(), at) == used.end()) used.push_back(at);
   std::uint64_t drawn = 0;
-  return std::any_of(launches_.begin(), launches_.end(), [&](Assignment numbers) {
+  const auto is_not_so = [&](Assignment numbers) {
     for (const AtomId at : used) {
       if (numbers.get(at)) continue;
       // An element of memory, a number of periods: the contract says nothing of it but its range.
@@ -329,20 +330,56 @@ bool Formulas::fails(bool equality, Sym a, Sym b, const std::vector<std::string>
       return false;
     const Int x = evaluate(a, numbers), y = evaluate(b, numbers);
     return equality ? !(x == y) : y < x;
-  });
+  };
+  return std::any_of(found_.rbegin(), found_.rend(), is_not_so) ||
+         std::any_of(launches_.begin(), launches_.end(), is_not_so);
+}
+
+void Formulas::keep(const solver::Witness& w, Sym question, const std::vector<std::string>& facts) {
+  std::vector<Sym> all{question};
+  for (const auto& [name, symbol] : symbols_) all.push_back(symbol);
+  for (const std::string& f : facts)
+    if (const auto at = facts_by_text_.find(f); at != facts_by_text_.end()) all.push_back(at->second);
+  Assignment numbers;
+  for (const Sym& s : all)
+    for (const AtomId at : symbols(s))
+      for (const auto& [name, value] : w.symbols)
+        if (context().atom(at).name == name) numbers.set(at, Int(value));
+  constexpr std::size_t most = 32;
+  if (found_.size() == most) found_.pop_front();
+  found_.push_back(with_parts(std::move(numbers)));
+}
+
+std::vector<std::string> Formulas::with_parts(Sym s, std::vector<std::string> facts) {
+  const std::vector<AtomId> used = multiples_.empty() ? std::vector<AtomId>() : symbols(s);
+  for (const auto& [size, as_multiple] : multiples_)
+    if (std::find(used.begin(), used.end(), as_multiple.terms()[0].factors()[0].atom) != used.end()) {
+      const Sym rest = context().product(Int(1), std::array{Factor{size, 1}}) - as_multiple;
+      facts.push_back(fact(rest));
+      facts.push_back(fact(-rest));
+    }
+  return facts;
 }
 
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& all_facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once != Truth::unknown) return at_once;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
-  const std::vector<std::string> facts = about(question.substr(1), all_facts);
+  const std::vector<std::string> facts = about(question.substr(1), with_parts(a - b, all_facts));
   if (!equality && (not_negative(b - a, facts) || at_most_0(a - b, facts))) return Truth::yes;
   std::string key = question;
   for (const auto& f : facts) key += "|" + f;
   key = with_elements_by_number(key);
   if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
   if (fails(equality, a, b, facts)) return answers_[key] = Truth::no;
+  // What follows from some facts follows from more.
+  std::vector<std::vector<std::string>>& enough = proved_[question];
+  const auto said = [&](const std::string& f) {
+    return std::find(facts.begin(), facts.end(), f) != facts.end();
+  };
+  if (std::any_of(enough.begin(), enough.end(),
+                  [&](const auto& of) { return std::all_of(of.begin(), of.end(), said); }))
+    return answers_[key] = Truth::yes;
   if (steps != nullptr) steps->take(Steps::question);
   Truth answer = Truth::unknown;
   solver::Options options; // many small questions: what is not found soon is left open
@@ -353,9 +390,11 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   try {
     solver::SolverProver prover(facts, options);
     answer = prover.decide({equality ? ClaimKind::equal : ClaimKind::less_equal, {a, b}, {}});
+    if (const auto& w = prover.verdicts().back().witness; answer == Truth::no && w) keep(*w, a - b, facts);
   } catch (const std::
                exception&) { // contradictory facts: nothing takes this path, and nothing is shown of it here
   }
+  if (answer == Truth::yes) enough.push_back(facts);
   answers_[key] = answer;
   if (steps != nullptr && answer == Truth::unknown) steps->take(Steps::left_open); // Z3 has been asked, too
   return answer;
@@ -515,7 +554,7 @@ std::optional<Sym> Formulas::of(Word word) {
     s = compute(word);
   } catch (const std::exception&) { // coefficients beyond 64 bits
   }
-  if (s) s = settled(*s);
+  if (s) s = settled(by_division(*s));
   if (!s && missing_.empty()) missing_ = "a formula for " + t_.text(word, 4);
   done_[word] = s;
   return s;
@@ -766,6 +805,60 @@ Sym Formulas::one_quotient(Sym s) {
   return out;
 }
 
+namespace {
+Int content(Sym s) {
+  Int g = s.constant_term();
+  for (const Term& t : s.terms()) g = gcd(g, t.coefficient);
+  return g;
+}
+Sym divided(Sym s, Int by) {
+  Sym out(floor_div(s.constant_term(), by));
+  for (const Term& t : s.terms()) out += s.context()->product(floor_div(t.coefficient, by), t.factors());
+  return out;
+}
+/// x / d for floor(above / below), if it is that of each x.
+std::optional<Sym> division(Sym above, Int below) {
+  const Int a = content(above);
+  if (a <= Int(1) || above.is_constant()) return std::nullopt;
+  const Sym x = divided(above, a);
+  const Int d = ceil_div(below, a);
+  const Interval of = interval(x);
+  if (d <= Int(1) || !of.lower || !of.upper || *of.lower < Int(0)) return std::nullopt;
+  const auto wide = [](const Int& n) { return static_cast<__int128>(n.value()); };
+  const __int128 e = wide(a) * wide(d) - wide(below);
+  return e * wide(*of.upper) < wide(below) ? std::optional(floor_div(x, Sym(d))) : std::nullopt;
+}
+} // namespace
+
+Sym Formulas::by_division(Sym s) {
+  if (!has_quotient(s)) return s;
+  Sym out(s.constant_term());
+  for (const Term& t : s.terms()) {
+    Sym product(t.coefficient);
+    for (const Factor& f : t.factors()) {
+      const SymAtom atom = s.context()->atom(f.atom);
+      Sym x = s.context()->product(Int(1), std::array{Factor{f.atom, 1}});
+      if (atom.kind == AtomKind::floor_div && atom.operands[1].constant()) {
+        const Sym above = by_division(atom.operands[0]);
+        const Int below = *atom.operands[1].constant();
+        x = division(above, below).value_or(above == atom.operands[0] ? x : floor_div(above, Sym(below)));
+        for (const Term& inner : above.terms()) {
+          if (inner.coefficient != Int(1) || inner.factors().size() != 1 || inner.factors()[0].power != 1)
+            continue;
+          const SymAtom of = s.context()->atom(inner.factors()[0].atom);
+          const auto by = of.kind == AtomKind::floor_div ? of.operands[1].constant() : std::nullopt;
+          if (!by || *by <= Int(0)) continue;
+          const Sym rest = above - s.context()->product(Int(1), inner.factors());
+          if (const auto whole = division(of.operands[0] + Sym(*by) * rest, *by * below)) x = *whole;
+        }
+      }
+      for (std::uint32_t k = 0; k < f.power; ++k) product *= x;
+    }
+    out += product;
+  }
+  return out;
+}
+
 Sym Formulas::normal(Sym d) {
   Int g = 0;
   for (const Term& t : d.terms()) g = gcd(g, t.coefficient);
@@ -805,16 +898,6 @@ Sym Formulas::reduced(Sym s) {
 }
 
 namespace {
-Int content(Sym s) {
-  Int g = s.constant_term();
-  for (const Term& t : s.terms()) g = gcd(g, t.coefficient);
-  return g;
-}
-Sym divided(Sym s, Int by) {
-  Sym out(floor_div(s.constant_term(), by));
-  for (const Term& t : s.terms()) out += s.context()->product(floor_div(t.coefficient, by), t.factors());
-  return out;
-}
 /// The innermost of the least and largest whose operands have a factor in common, and that.
 std::optional<std::pair<AtomId, Int>> with_factor(Sym s) {
   for (const Term& t : s.terms())
@@ -849,7 +932,11 @@ Sym Formulas::without_factors(Sym s) {
 Formulas::Condition Formulas::canonical(const Condition& c) const {
   Condition out;
   out.never = c.never;
-  for (const Sym& d : c.all) require(out, as_bound(canonical(d)));
+  for (const Sym& d : c.all) {
+    const auto [at, fresh] = bounds_.try_emplace(d, d);
+    if (fresh) at->second = as_bound(canonical(d));
+    require(out, at->second);
+  }
   return out;
 }
 

@@ -22,7 +22,9 @@
 #include <inlay/algebra/sym.h>
 #include <inlay/codegen/program.h>
 #include <inlay/runtime/symbolic/quotient.h>
+#include <inlay/solver/prover.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -84,7 +86,9 @@ public:
   /// The same with sizes as multiples of what they are multiples of, so that 8 n - 8 j >= 1 is n - j >= 1.
   [[nodiscard]] Condition canonical(const Condition& c) const;
   [[nodiscard]] Sym canonical(Sym s) const {
-    return by_tables(multiples_.empty() ? s : substitute(s, multiples_));
+    const auto [at, fresh] = canonical_.try_emplace(s, s);
+    if (fresh) at->second = by_tables(multiples_.empty() ? s : substitute(s, multiples_));
+    return at->second;
   }
 
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
@@ -105,6 +109,14 @@ public:
 
   /// Quotients of quotients by numbers as one: (x / a + c) / b is (x + a c) / (a b), as compilers and `of` have it.
   [[nodiscard]] static Sym one_quotient(Sym s);
+  /// With x / d in place of floor(A x / D), D a power of two, as compilers divide by a constant: A d = D + e with e >= 0, and
+  /// 0 <= e x < D for every x in its interval. Proof: with x = q d + r it is q + r / d + e x / (d D), and r / d <= 1 - 1 / d.
+  /// The quotient may be the last of two, (floor(X / a) + Y) / b = floor((X + a Y) / (a b)).
+  ///
+  ///     (n + (-1431655765 n + 1431655829) / 4294967296 + 127) / 128     // is (n + 191) / 192 of 0 <= n < 2^31
+  ///
+  /// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI 1994), theorem 4.2.
+  [[nodiscard]] static Sym by_division(Sym s);
   /// What stands for it in formulas of the code, in those with sizes as multiples, and in those of words.
   [[nodiscard]] std::vector<Sym> forms_of(Sym s) const {
     std::vector<Sym> out;
@@ -151,6 +163,10 @@ private:
   Sym exclusive_or(Sym a, Sym b);
   /// x - y of an equality, as a number.
   std::optional<Sym> difference(Word x, Word y);
+  /// Keeps the values by which the prover has refuted a question.
+  void keep(const solver::Witness& w, Sym question, const std::vector<std::string>& facts);
+  /// With the parts of the sizes that it has.
+  [[nodiscard]] Assignment with_parts(Assignment numbers) const;
   /// Whether it is not so in one of the launches in which these facts hold.
   [[nodiscard]] bool fails(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) const;
   /// The number that a word is, divided and rounded down; a quotient's quotient is one.
@@ -165,6 +181,8 @@ private:
   std::optional<Sym> long_product(Word low, Word high);
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
+  /// And what the parts of sizes that s has are: what a path says of k, when s has _part_k with k = 8 _part_k.
+  [[nodiscard]] std::vector<std::string> with_parts(Sym s, std::vector<std::string> facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);
   bool at_most_0(Sym s, const std::vector<std::string>& facts);
   void order_tiles(const codegen::TileMap& map);
@@ -177,7 +195,8 @@ private:
   std::unordered_map<Word, std::optional<Sym>> done_;
   std::map<std::tuple<Sym, std::int64_t, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
-  std::unordered_map<std::string, std::vector<std::string>> names_of_; ///< of facts
+  std::unordered_map<std::string, std::vector<std::vector<std::string>>> proved_; ///< from which facts
+  std::unordered_map<std::string, std::vector<std::string>> names_of_;            ///< of facts
   std::map<std::pair<std::vector<std::string>, std::vector<std::pair<Word, bool>>>, std::vector<std::string>>
       facts_;
   std::vector<std::string> contract_;
@@ -186,9 +205,12 @@ private:
   std::vector<std::pair<AtomId, Sym>> rules_; ///< what the program's order of tiles says of these atoms
   std::map<Sym, Interval> ranges_of_;         ///< and in which range these are
   std::vector<Assignment> launches_;
+  std::deque<Assignment>
+      found_; ///< by the prover, where something was not so: the next question of a path is mostly not so there, too
   std::map<Sym, bool> always_; ///< of conditions: whether the contract says so
   std::string missing_;
   std::unordered_map<std::string, Sym> facts_by_text_;
+  mutable std::map<Sym, Sym> canonical_, bounds_;       ///< of what it was asked
   mutable std::map<AtomId, std::optional<Sym>> tabled_; ///< of a quotient: which stands for it
   mutable std::map<std::pair<AtomId, std::vector<Int>>, Sym>
       by_table_;                              ///< of a symbol and what it is at each value

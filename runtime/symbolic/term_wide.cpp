@@ -154,8 +154,14 @@ Term Terms::join(Term lo, Term hi) {
     // x << n, and what it loses: x >> (32 - n).
     const Term x = p[0].atom;
     const u64 factor = p[0].coefficient;
-    if (hi == shr(x, constant(static_cast<u32>(32 - std::countr_zero(factor)))))
-      return multiply(zext(x), wide_constant(factor));
+    const auto lost = static_cast<u32>(32 - std::countr_zero(factor));
+    if (hi == shr(x, constant(lost))) return multiply(zext(x), wide_constant(factor));
+    if (kind(hi) == TermKind::low &&
+        kind(children(hi)[0]) == TermKind::wide_shift_right) { // of a number of 64 bits
+      const Term w = children(children(hi)[0])[0];
+      if (low(w) == x && value(children(children(hi)[0])[1]) == lost)
+        return multiply(w, wide_constant(factor));
+    }
   }
   if (const Term p = join_product(lo, hi); p != 0) return p;
   if (const Term p = join_sum(lo, hi); p != 0) return p;

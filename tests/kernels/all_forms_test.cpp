@@ -175,7 +175,8 @@ Flags small(const Listed& one) {
   if (std::find(names.begin(), names.end(), "h") != names.end()) at_most("n", 2), at_most("k", 132);
   // Keys in pages are whole tiles of them.
   const long long keys = std::max(64LL, at("tile-k"));
-  at_most("keys", one.kernel == "varlen_attention" ? 2 * keys : 2 * keys + 16);
+  const bool in_parts = one.kernel == "paged_decode" || one.kernel == "mla_decode"; // of 256 keys
+  at_most("keys", in_parts ? 512 : one.kernel == "varlen_attention" ? 2 * keys : 2 * keys + 16);
   return sizes;
 }
 

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <random>
 
 namespace digits_test {
@@ -108,6 +110,62 @@ TEST_CASE("formulas: one quotient stands for all of the same values, and a bound
   // 171 u / 512 is u / 3 below 18 as it is below 256.
   CHECK((d.formulas.by_tables(floor_div(Sym(171) * d.u, Sym(512))) == floor_div(d.u, Sym(3))));
   CHECK((d.formulas.as_bound(Sym(8) - floor_div(d.u + Sym(2), Sym(2))) == Sym(15) - d.u));
+}
+
+TEST_CASE("formulas: a compiler's division by a constant is that division, where it is one") {
+  inlay::SymContext c;
+  const std::int64_t most = INT32_MAX;
+  const Sym n = c.symbol("n", {Int(0), Int(most)}), word(std::int64_t{1} << 32);
+  std::mt19937_64 random{20261130};
+  int divided = 0, left = 0;
+  for (int k = 0; k < 600; ++k) {
+    const auto number = [&](std::int64_t low, std::int64_t high) {
+      return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+    };
+    const std::int64_t usual[] = {3, 5, 7, 48, 96, 112, 160, 192, 224, 641, 2752, 65535};
+    const std::int64_t d = random() % 2 == 0 ? usual[random() % 12] : number(3, 1 << 20);
+    const std::int64_t more = random() % 3 == 0 ? 0 : random() % 2 == 0 ? d - 1 : number(0, 70'000);
+    // The multiplier of ceil(2^(32 + s) / d), or one that is too large or too small, with as many bits as a word has at most.
+    const int s =
+        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(d))) - 1 - static_cast<int>(random() % 2);
+    const std::int64_t of = (std::int64_t{1} << (32 + s)) / d + 1;
+    const std::int64_t m = std::max<std::int64_t>(of + (random() % 4 == 0 ? number(-3, 40) : 0), 2);
+    // As the machine has it: m (n + more) as a signed coefficient and what it is of 2^32; then, of the high word, the rest.
+    const std::int64_t at_once = m * more, low = at_once % (std::int64_t{1} << 32), high = at_once >> 32;
+    const std::int64_t as_signed = m >= std::int64_t{1} << 31 ? m - (std::int64_t{1} << 32) : m;
+    const Sym carried = m >= std::int64_t{1} << 31 ? n : Sym(0);
+    const Sym sum = carried + floor_div(Sym(as_signed) * n + Sym(low), word) + Sym(high);
+    const Sym quotient = floor_div(sum, Sym(std::int64_t{1} << s));
+    const Sym now = Formulas::by_division(quotient);
+    (now == floor_div(n + Sym(more), Sym(d)) ? divided : left) += 1;
+    for (int v = 0; v < 60; ++v) {
+      // At the ends, and where the quotient grows.
+      const std::int64_t near = number(0, most / d) * d - more + number(-1, 1);
+      const std::int64_t x = v == 0   ? 0
+                             : v == 1 ? most
+                             : v == 2 ? most - 1
+                             : v == 3 ? (most / d) * d - more - 1
+                                      : near;
+      if (x < 0 || x > most) continue;
+      const auto wide = static_cast<__int128>(m) * (static_cast<__int128>(x) + more); // the machine's
+      Assignment at;
+      at.set(n, Int(x));
+      REQUIRE(evaluate(quotient, at) == Int(static_cast<std::int64_t>(wide >> (32 + s))));
+      if (evaluate(now, at) != evaluate(quotient, at))
+        FAIL(to_string(quotient) << " became " << to_string(now) << ", which is another number at " << x);
+    }
+  }
+  CHECK(divided > 250);
+  CHECK(left > 50);
+  // Of n + 191 by 192, as LLVM has it. A number that may be negative, or is too large for the multiplier, is divided otherwise.
+  const auto by_192 = [&](Sym x) {
+    return floor_div(x + floor_div(Sym(-1431655765) * x + Sym(1431655829), word) + Sym(127), Sym(128));
+  };
+  CHECK(Formulas::by_division(by_192(n)) == floor_div(n + Sym(191), Sym(192)));
+  const Sym signed_n = c.symbol("i", {Int(-500), Int(most)}),
+            wide = c.symbol("w", {Int(0), Int(std::int64_t{1} << 36)});
+  CHECK(Formulas::by_division(by_192(signed_n)) == by_192(signed_n));
+  CHECK(Formulas::by_division(by_192(wide)) == by_192(wide));
 }
 
 } // namespace digits_test

@@ -401,6 +401,30 @@ std::vector<Subject> subjects(const std::string& more) {
          {{"width", "2"}, {"dtype", "f16"}, {"rows", "2"}, {"arch", "gfx950"}},
          tokens}};
   }
+  if (more ==
+      "parts") // parts of K that a workgroup of the last adds, and numbers of tiles that are quotients by 160 and 96
+    return {{"gemm",
+             {{"tile", "16x64x64"},
+              {"waves", "1x4"},
+              {"dtype", "f32"},
+              {"split", "64"},
+              {"split-k-at-once", "2"},
+              {"split-k-fixup", "yes"}},
+             gemm},
+            {"gemm",
+             {{"tile", "32x64x64"},
+              {"arch", "gfx950"},
+              {"split", "96"},
+              {"split-k-at-once", "3"},
+              {"split-k-fixup", "yes"}},
+             gemm},
+            {"gemm",
+             {{"tile", "32x160x64"}, {"waves", "1x2"}, {"arch", "gfx950"}, {"tile-order", "rows:2"}},
+             gemm},
+            {"gemm",
+             {{"tile", "96x32x64"}, {"waves", "2x1"}, {"dtype", "bf16"}, {"tile-order", "xcd+columns:2"}},
+             gemm},
+            {"gemm", {{"tile", "32x96x64"}, {"waves", "2x2"}, {"arch", "gfx950"}, {"dtype", "f32"}}, gemm}};
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -476,9 +500,9 @@ int main(int argc, char** argv) {
                  "twelve kernels; "
                  "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
                  "guards that a path decides; `stream`, loops one after the other that store; `recent`: "
-                 "states in place")
+                 "states in place; `parts`, of K, and quotients by numbers that are no powers of two")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns", "ahead", "stream", "recent"}));
+                             "windows", "tables", "turns", "ahead", "stream", "recent", "parts"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

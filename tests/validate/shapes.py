@@ -54,6 +54,10 @@ KERNELS += ["flash_attention --dtype f16 --waves 2 --tile-q 64", "flash_attentio
 KERNELS += ["block_scale_gemm --tile-m 64 --out f32"]
 KERNELS += ["flash_attention --arch gfx950", "flash_attention --arch gfx950 --causal 1"]
 KERNELS += ["gemm --tile-order " + x for x in ("xcd", "rows:8", "columns:4", "xcd+rows:8 --arch gfx950")]
+KERNELS += ["gemm --arch gfx950 --dtype fp8 --tile 96x192x128 --waves 1x4 --tile-order rows:8 --n-multiple 8", # divided by 192
+            "gemm --arch gfx950 --tile 128x160x64 --tile-order xcd+rows:4 --n-multiple 8",
+            "gemm --dtype f32 --tile 16x64x64 --waves 1x4 --split 4096 --split-k-at-once 2 --split-k-fixup yes",
+            "gemm --arch gfx950 --dtype f32 --tile 32x96x64 --waves 2x2"] # more accesses of LDS in a trip than lgkmcnt counts
 KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --out f32", "gemm --split 512 --out i32 --dtype i8"]
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 KERNELS += [k + " --dtype fp8 --scales block" for k in ("grouped_gemm", "moe_stage1", "moe_stage2 --arch gfx950")]

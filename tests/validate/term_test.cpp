@@ -63,7 +63,7 @@ TEST_CASE("random terms have the value of the arithmetic they stand for") {
       };
       const auto s = [](u32 v) { return static_cast<std::int32_t>(v); };
       bool condition = false;
-      switch (random() % 29) {
+      switch (random() % 30) {
       case 0: set(t.add(a.term, b.term), [](u32 x, u32 y) { return x + y; }); break;
       case 1: set(t.subtract(a.term, b.term), [](u32 x, u32 y) { return x - y; }); break;
       case 2: set(t.multiply(a.term, b.term), [](u32 x, u32 y) { return x * y; }); break;
@@ -145,6 +145,22 @@ TEST_CASE("random terms have the value of the arithmetic they stand for") {
           const u64 product = u64{a.value[i]} * b.value[i];
           const u64 sum = ((product >> 32 << 32) | static_cast<u32>(product + more.value[i])) + a.value[i];
           r.value[i] = static_cast<u32>(upper ? sum >> 32 : sum);
+        }
+        break;
+      }
+      case 26: { // a number of 64 bits that is shifted left, by words; or another shift of its upper part, which makes no such number
+        const u32 by = 1 + static_cast<u32>(random() % 31);
+        const u32 up = random() % 3 == 0 ? 1 + static_cast<u32>(random() % 63) : 32 - by;
+        const Term w = t.product(a.term, b.term, false);
+        const Term low = t.multiply(t.low(w), t.constant(u32{1} << by));
+        const Term high = t.low(t.wide_shift(TermKind::wide_shift_right, w, t.constant(up)));
+        const Term sum = t.add(t.join(low, high), t.zext(a.term));
+        const bool upper = random() % 2 != 0;
+        r.term = upper ? t.high(sum) : t.low(sum);
+        for (std::size_t i = 0; i < tries; ++i) {
+          const u64 x = u64{a.value[i]} * b.value[i];
+          const u64 y = (static_cast<u32>(x << by) | (x >> up << 32)) + u64{a.value[i]};
+          r.value[i] = static_cast<u32>(upper ? y >> 32 : y);
         }
         break;
       }

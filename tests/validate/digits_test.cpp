@@ -140,7 +140,10 @@ TEST_CASE("formulas: a compiler's division by a constant is that division, where
     (now == floor_div(n + Sym(more), Sym(d)) ? divided : left) += 1;
     for (int v = 0; v < 60; ++v) {
       // At the ends, and where the quotient grows.
-      const std::int64_t near = number(0, most / d) * d - more + number(-1, 1);
+      const std::int64_t by =
+          v % 2 == 0 ? d : std::max<std::int64_t>(((std::int64_t{1} << (32 + s)) + m - 1) / m, 1);
+      const std::int64_t near =
+          (most / by - number(0, v % 3 == 0 ? 3 : most / by)) * by - more + number(-1, 1);
       const std::int64_t x = v == 0   ? 0
                              : v == 1 ? most
                              : v == 2 ? most - 1

@@ -414,7 +414,7 @@ std::vector<Subject> subjects(const std::string& more) {
             {"gemm",
              {{"tile", "32x64x64"},
               {"arch", "gfx950"},
-              {"split", "96"},
+              {"split", "192"},
               {"split-k-at-once", "3"},
               {"split-k-fixup", "yes"}},
              gemm},

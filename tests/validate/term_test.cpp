@@ -148,18 +148,20 @@ TEST_CASE("random terms have the value of the arithmetic they stand for") {
         }
         break;
       }
-      case 26: { // a number of 64 bits that is shifted left, by words; or another shift of its upper part, which makes no such number
+      case 26: { // a number of 64 bits that is shifted left, by words; or the upper part of another shift, or number
         const u32 by = 1 + static_cast<u32>(random() % 31);
         const u32 up = random() % 3 == 0 ? 1 + static_cast<u32>(random() % 63) : 32 - by;
         const Term w = t.product(a.term, b.term, false);
         const Term low = t.multiply(t.low(w), t.constant(u32{1} << by));
-        const Term high = t.low(t.wide_shift(TermKind::wide_shift_right, w, t.constant(up)));
+        const Pair other = random() % 3 == 0 ? pick() : a;
+        const Term of = t.product(other.term, b.term, false);
+        const Term high = t.low(t.wide_shift(TermKind::wide_shift_right, of, t.constant(up)));
         const Term sum = t.add(t.join(low, high), t.zext(a.term));
         const bool upper = random() % 2 != 0;
         r.term = upper ? t.high(sum) : t.low(sum);
         for (std::size_t i = 0; i < tries; ++i) {
-          const u64 x = u64{a.value[i]} * b.value[i];
-          const u64 y = (static_cast<u32>(x << by) | (x >> up << 32)) + u64{a.value[i]};
+          const u64 x = u64{a.value[i]} * b.value[i], z = u64{other.value[i]} * b.value[i];
+          const u64 y = (static_cast<u32>(x << by) | (z >> up << 32)) + u64{a.value[i]};
           r.value[i] = static_cast<u32>(upper ? y >> 32 : y);
         }
         break;

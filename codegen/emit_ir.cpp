@@ -1,6 +1,7 @@
 // Code to LLVM IR through the builder: regions and instructions. emitter.h names the other files.
 #include "about.h"
 #include "emitter.h"
+#include "wait_limits.h"
 
 namespace inlay::codegen {
 
@@ -477,7 +478,10 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     break;
   }
   case InstKind::wait:
-    if (exact_) k.wait(i.vm < 0 ? least_vm_ : i.vm, i.lgkm < 0 ? least_lgkm_ : i.lgkm); // otherwise LLVM's
+    if (exact_) { // otherwise LLVM's
+      const bool full = full_waits_.contains(&i);
+      k.wait(i.vm < 0 && full ? most_vm : i.vm, i.lgkm < 0 && full ? most_lgkm : i.lgkm);
+    }
     break;
   case InstKind::barrier: k.barrier(); break;
   case InstKind::priority: k.set_priority(static_cast<int>(i.value)); break;

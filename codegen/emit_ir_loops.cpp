@@ -46,30 +46,62 @@ Value Emitter::handed_on(Value v) {
 }
 
 namespace {
-/// Whether a trip makes more accesses than a counter counts to, of LDS or of memory: an instruction moves 16 bytes of a lane at most.
-bool fills_counter(const Code& code, const CodeRegion& r, bool of_lds) {
-  int accesses = 0;
-  for (const Inst& i : r.body) {
-    const bool lds = i.kind == InstKind::lds_read || (i.kind == InstKind::lds_write && !i.direct);
-    const bool memory = i.kind == InstKind::load || i.kind == InstKind::store || i.direct;
-    if (!(of_lds ? lds : memory)) continue;
-    const Reg& moved = i.def.id >= 0 || i.uses.empty() ? i.def : i.uses[0];
-    const int dwords =
-        moved.id < 0
-            ? 1
-            : (moved.count * bits(code.registers[static_cast<std::size_t>(moved.id)].element) + 31) / 32;
-    accesses += (dwords + 3) / 4;
-  }
-  return accesses > (of_lds ? most_lgkm : most_vm);
+/// The waits that say nothing of a counter while a register is filled by an access with as many later ones as the counter counts to. LLVM
+/// takes vmcnt(63) and lgkmcnt(15) for waits for so many and makes none for that register, but no document says that it is filled.
+std::set<const Inst*> at_full_counters(const Code& code, const CodeRegion& r) {
+  struct Access {
+    std::pair<int, int> fills; ///< register and iteration; {-1, 0}: none
+    bool lds;
+    int later;
+  };
+  std::vector<Access> pending;
+  std::set<const Inst*> out;
+  const auto issued = [&](bool lds, std::pair<int, int> fills, int dwords) {
+    for (int n = 0; n < (dwords + 3) / 4; ++n) { // an instruction moves 16 bytes of a lane at most
+      for (Access& a : pending) a.later += a.lds == lds ? 1 : 0;
+      pending.push_back({fills, lds, 0});
+    }
+  };
+  const auto wait = [&](bool lds, int most) {
+    std::erase_if(pending, [&](const Access& a) { return a.lds == lds && a.later >= most; });
+  };
+  const auto run = [&](const std::vector<Inst>& list, int trip) {
+    for (const Inst& i : list) {
+      if (i.kind == InstKind::wait) {
+        if (i.vm >= 0) wait(false, std::min(i.vm, most_vm));
+        if (i.lgkm >= 0) wait(true, std::min(i.lgkm, most_lgkm));
+        for (const Access& a : pending)
+          if (a.fills.first >= 0 &&
+              (a.lds ? i.lgkm < 0 && a.later > most_lgkm : i.vm < 0 && a.later > most_vm))
+            out.insert(&i);
+        continue;
+      }
+      for (const Reg& u : i.uses) // LLVM waits for what is read
+        for (std::size_t n = 0; n < pending.size(); ++n)
+          if (pending[n].fills == std::pair(u.id, trip + u.ahead)) {
+            const Access at = pending[n];
+            wait(at.lds, std::min(at.later, at.lds ? most_lgkm : most_vm));
+            n = static_cast<std::size_t>(-1);
+          }
+      const bool lds = i.kind == InstKind::lds_read || (i.kind == InstKind::lds_write && !i.direct);
+      if (!lds && i.kind != InstKind::load && i.kind != InstKind::store && !i.direct) continue;
+      const Reg& moved = i.def.id >= 0 || i.uses.empty() ? i.def : i.uses[0];
+      const int size =
+          moved.id < 0 ? 32 : moved.count * bits(code.registers[static_cast<std::size_t>(moved.id)].element);
+      issued(lds, i.def.id >= 0 ? std::pair(i.def.id, trip + i.def.ahead) : std::pair(-1, 0),
+             (size + 31) / 32);
+    }
+  };
+  run(r.prologue, 0);
+  for (int trip = 0; trip < 3; ++trip) run(r.body, trip);
+  run(r.epilogue, 3);
+  return out;
 }
 } // namespace
 
 void Emitter::loop(const CodeRegion& r) {
   exact_ = r.exact;
-  // LLVM takes an operand of s_waitcnt that says nothing, vmcnt(63) or lgkmcnt(15), for a wait for so many, and then makes none for what
-  // has more after it: no document says that its register is filled.
-  least_vm_ = fills_counter(code_, r, false) ? most_vm : -1;
-  least_lgkm_ = fills_counter(code_, r, true) ? most_lgkm : -1;
+  if (exact_) full_waits_ = at_full_counters(code_, r);
   for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
     for (const Inst& i : *list)
       if (i.access.gathered() && i.kind != InstKind::lds_write) {

@@ -251,11 +251,11 @@ private:
   int rows_here_ = 0;           ///< how many of them are a trip's
   Value zeros_;                 ///< in memory, for who is outside
   Env env_;
-  bool exact_ = false;                  ///< the order is not LLVM's
-  int least_vm_ = -1, least_lgkm_ = -1; ///< of a loop's waits that say nothing of a counter; -1: nothing
-  std::set<int> rows_ahead_;        ///< numbers of rows that this loop gathers ahead, into one stage of LDS
-  const Inst* transfer_ = nullptr;  ///< the load half of a transfer
-  std::set<const Inst*> under_way_; ///< what was emitted before everything else
+  bool exact_ = false;               ///< the order is not LLVM's
+  std::set<const Inst*> full_waits_; ///< of its loop, see at_full_counters
+  std::set<int> rows_ahead_;         ///< numbers of rows that this loop gathers ahead, into one stage of LDS
+  const Inst* transfer_ = nullptr;   ///< the load half of a transfer
+  std::set<const Inst*> under_way_;  ///< what was emitted before everything else
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks
   std::map<std::pair<int, int>, Value>

@@ -402,33 +402,39 @@ std::vector<Subject> subjects(const std::string& more) {
          tokens}};
   }
   if (more ==
-      "parts") // parts of K that a workgroup of the last adds, and numbers of tiles that are quotients by 160 and 96
-    return {
-        {"gemm",
-         {{"tile", "16x64x64"},
-          {"waves", "1x4"},
-          {"dtype", "f32"},
-          {"n-multiple", "1"},
-          {"split", "64"},
-          {"split-k-at-once", "2"},
-          {"split-k-fixup", "yes"}},
-         gemm},
-        {"gemm",
-         {{"tile", "32x64x64"},
-          {"arch", "gfx950"},
-          {"split", "192"},
-          {"split-k-at-once", "3"},
-          {"split-k-fixup", "yes"}},
-         gemm},
-        {"gemm",
-         {{"tile", "32x160x64"}, {"waves", "1x2"}, {"arch", "gfx950"}, {"tile-order", "rows:2"}},
-         gemm},
-        {"gemm",
-         {{"tile", "96x32x64"}, {"waves", "2x1"}, {"dtype", "bf16"}, {"tile-order", "xcd+columns:2"}},
-         gemm},
-        {"gemm",
-         {{"tile", "32x96x64"}, {"waves", "2x2"}, {"arch", "gfx950"}, {"dtype", "f32"}, {"n-multiple", "1"}},
-         gemm}};
+      "parts") { // of K, which a workgroup of the last adds; numbers of tiles that are quotients by 160 and 96
+    const auto by_four = sizes({{1, 4, 8},
+                                {64, 64, 64},
+                                {65, 60, 72},
+                                {100, 36, 128},
+                                {33, 72, 200},
+                                {64, 128, 256},
+                                {17, 132, 320},
+                                {130, 68, 64},
+                                {96, 96, 136},
+                                {5, 300, 24}});
+    const auto in_parts = [](kernels::Flags flags) {
+      flags["split-k-fixup"] = "yes";
+      return flags;
+    };
+    return {{"gemm",
+             in_parts({{"tile", "16x64x64"},
+                       {"waves", "1x4"},
+                       {"dtype", "f32"},
+                       {"split", "64"},
+                       {"split-k-at-once", "2"}}),
+             by_four},
+            {"gemm",
+             in_parts({{"tile", "32x64x64"}, {"arch", "gfx950"}, {"split", "64"}, {"split-k-at-once", "3"}}),
+             by_four},
+            {"gemm",
+             {{"tile", "32x160x64"}, {"waves", "1x2"}, {"arch", "gfx950"}, {"tile-order", "rows:2"}},
+             gemm},
+            {"gemm",
+             {{"tile", "96x32x64"}, {"waves", "2x1"}, {"dtype", "bf16"}, {"tile-order", "xcd+columns:2"}},
+             gemm},
+            {"gemm", {{"tile", "32x96x64"}, {"waves", "2x2"}, {"arch", "gfx950"}, {"dtype", "f32"}}, gemm}};
+  }
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},

@@ -274,6 +274,11 @@ bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& colum
   // After a loop, what is known of its trips holds for all that follows.
   if (!(x == y) && exiting_) x = normal_of(relate(x)), y = x_.normal(relate(y));
   if (!(x == y) && !exiting_) x = with_branches(x), y = with_branches(y);
+  if (!(x == y) && choices_.chooses(x)) {
+    std::vector<Asked> asked;
+    x = ordered(x, asked), y = choices_.ordered(y);
+    if (!asked.empty()) return false;
+  }
   if (!(x == y)) return false;
   a.expr = x;
   return true;

@@ -2,6 +2,7 @@
 /// hold throws `Refuted`, and the derivation ends there. One file for each rule; derive.cpp is where it begins.
 #pragma once
 
+#include "choices.h"
 #include "content.h"
 #include "domains.h"
 #include "substitutions.h"
@@ -36,7 +37,7 @@ public:
   /// `ends`: of each loop, and then of each that holds loops, what is looked at (`cases_of`).
   Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_) {
+        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_), choices_(x_) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
@@ -175,10 +176,27 @@ private:
   Term either(const Choice& c, Term yes, Term no);
   // The body of a fold where the condition is as `holds` says, and the empty element where not.
   Expr chosen(const Choice& c, bool holds, Expr body, double empty);
+  // What it is where the condition is as `holds` says, and no more than that: folds over elements of the trip with their bodies chosen.
+  Term masked(const Choice& c, bool holds, Term t);
+  // What it is where the condition is not: folds without the trip's elements, which are all empty.
+  Term left_out(const Choice& c, bool holds, Term t);
+  bool without_trip(const Choice& c, bool holds, Expr body, Monoid monoid,
+                    std::vector<std::pair<Sym, Sym>>& intervals);
+  // Whether [low, high) are elements of the branch's trip.
+  bool of_the_trip(const Choice& c, Sym low, Sym high);
+  static std::vector<std::pair<Sym, Sym>> intervals_of(const ExprNode& fold);
+  // The same by what is known on this path.
+  bool one_value(Term a, Term b);
+  bool one_limit(Sym a, Sym b);
+  Expr of_path(Expr e);
+  // In one order of what is chosen; what of it that loses goes to `asked`.
+  Expr ordered(Expr e, std::vector<Asked>& asked);
   // One is the other where the branch's condition is as on this path.
   bool one_body_under(Term& a, Term& b, const std::vector<int>& columns);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
+  // What 0 <= room says of how many trips follow, x, by the range of all others; nothing where that is nothing new.
+  std::optional<bool> counted_by(AtomId x, Sym room);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
   std::optional<bool> assume_of(AtomId x, Sym room, const std::string& name);
   void run_version(State& s, const std::vector<Inst>& insts, bool divides);
@@ -655,9 +673,10 @@ private:
   std::deque<Around> nests_;               ///< outer ones first
   std::vector<Running> running_;           ///< likewise
   struct Open {
-    std::set<RegKey> had;      ///< registers that have a value before it
-    Sym last{};                ///< the number of its last trip, as it is known before it
-    std::set<AtomId> counts{}; ///< symbols that say more of that in its trips
+    std::set<RegKey> had;                         ///< registers that have a value before it
+    Sym last{};                                   ///< the number of its last trip, as it is known before it
+    std::set<AtomId> counts{};                    ///< symbols that say more of that in its trips
+    std::vector<std::pair<AtomId, Sym>> before{}; ///< `relation_` when it began
   };
   std::map<const Around*, Open> open_; ///< nests that are run
   std::optional<double> error_of_truncated_;
@@ -675,6 +694,7 @@ private:
   std::set<int> lane_sums_;    ///< operations: see find_lane_sums
   std::map<int, int> singles_; ///< see singles
   Domains domains_;
+  Choices choices_;
   Content content_{code_};
   std::map<std::vector<int>, int> coordinates_;                 ///< of tensors in place, each a number
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors

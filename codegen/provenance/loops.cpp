@@ -103,6 +103,11 @@ bool Interpreter::assume(const Guard& g) {
   const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
   if (less_equal(room + Sym(1), Sym(0))) return false;
   if (less_equal(Sym(0), room)) return true; // nothing new
+  // How many trips follow, times more than 1: what the others can be at most says how many at least, or at most. So what is known of them
+  // stays: of 64 more + rest <= 64 nothing but more = 0 follows.
+  for (const AtomId x : symbols(room))
+    if (counts_nest(x))
+      if (const auto possible = counted_by(x, room)) return *possible && assume(g);
   // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more; what is lost
   // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size after the workgroup,
   // which keeps its tile inside, last.
@@ -137,6 +142,37 @@ bool Interpreter::assume(const Guard& g) {
 void Interpreter::counts_as(AtomId x, Sym now) {
   for (const Running& trip : running_)
     if (Open& open = open_.at(trip.around); open.counts.contains(x)) open.counts.insert(*now.as_atom());
+}
+
+std::optional<bool> Interpreter::counted_by(AtomId x, Sym room) {
+  const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}}, at1[] = {{x, Sym(1)}};
+  const Sym rest = substitute(room, at0), symbol = context_.value(x);
+  const auto slope = (substitute(room, at1) - rest).constant();
+  const auto most = interval(rest).upper;
+  if (!slope || !most || (*slope >= Int(-1) && *slope <= Int(1)) || !(room == Sym(*slope) * symbol + rest))
+    return std::nullopt;
+  const Interval now = interval(symbol); // slope x + most >= 0
+  Interval left = now;
+  if (*slope > Int(0)) {
+    const Int least = ceil_div(-*most, *slope);
+    if (!left.lower || *left.lower < least) left.lower = least;
+  } else {
+    const Int last = floor_div(*most, -*slope);
+    if (!left.upper || last < *left.upper) left.upper = last;
+  }
+  if (left.lower == now.lower && left.upper == now.upper) return std::nullopt;
+  if (left.lower && left.upper && *left.upper < *left.lower) return false;
+  if (left.lower && left.upper && *left.lower == *left.upper) {
+    learn(x, Sym(*left.lower));
+    return true;
+  }
+  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
+  const Sym known = context_.symbol("_path" + std::to_string(path_.size()) + "_" + text(left.lower) + "_" +
+                                        text(left.upper) + context_.atom(x).name,
+                                    left);
+  counts_as(x, known);
+  learn(x, known);
+  return true;
 }
 
 std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
@@ -524,16 +560,6 @@ void Interpreter::stands_at(const CodeRegion& r, int reg) {
   for (const Inst& i : r.body)
     if (i.def.id == reg) at_ = &i;
 }
-
-namespace {
-// What y says in the order in which x says it: facts are a set, and what was joined in another order has them in another one.
-void order_like(const std::vector<Fact>& x, std::vector<Fact>& y) {
-  for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
-    const auto same = std::find(y.begin() + static_cast<std::ptrdiff_t>(i), y.end(), x[i]);
-    if (same != y.end()) std::iter_swap(y.begin() + static_cast<std::ptrdiff_t>(i), same);
-  }
-}
-} // namespace
 
 Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
   Term y = next;

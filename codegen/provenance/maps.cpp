@@ -62,13 +62,18 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
     if (t.partial && !(k == 0 && lane_sums_.contains(i.op))) close(t);
     if (t.partial) settle(t);
-    const bool added = k > 0 && lane_sums_.contains(i.op) && !running_.empty(); // by a trip around loops
-    if (t.partial && (straight_ || added || idempotent(t.monoid)) && covers(t))
-      t = complete_term(std::move(t));
     if (t.partial && t.has_part && !(k == 0 && lane_sums_.contains(i.op)))
       refute("parts of a fold are joined before a map uses them", describe(t),
              to_string(i.map, name_of_tensor()));
     terms.push_back(std::move(t));
+  }
+  // Where a trip's branch goes on with a fold, that stays one, also where it has all of it: the other path leaves the fold as it was.
+  const bool goes_on = choice_ && (lane_sums_.contains(i.op) || joins(i.map, terms));
+  for (std::size_t k = 0; k < terms.size() && !goes_on; ++k) {
+    const bool added = k > 0 && lane_sums_.contains(i.op) && !running_.empty(); // by a trip around loops
+    if (Term& t = terms[k];
+        t.partial && ((straight_ && !choice_) || added || idempotent(t.monoid)) && covers(t))
+      t = complete_term(std::move(t));
   }
   for (Term& t : terms) rename(t, columns), t.columns.clear();
   // Positions in the tile, for what the map says about inside and outside.
@@ -534,8 +539,9 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
       out = t;
       continue;
     }
-    if (!(out->limit == t.limit) || (!one_body(*out, t, columns) && !one_body_inside(*out, t, columns) &&
-                                     !one_body_under(*out, t, columns)))
+    if (!one_limit(out->limit, t.limit) ||
+        (!one_body(*out, t, columns) && !one_body_inside(*out, t, columns) &&
+         !one_body_under(*out, t, columns)))
       refute("parts of a fold are of one fold", describe(*out), describe(t));
     const std::vector<Fact> facts = out->facts;
     out = join(*out, t);
@@ -637,6 +643,10 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
                              ? Expr{&x_, f}
                              : within_block(t.intervals[0].first, t.intervals[0].second, {&x_, f}, columns));
     t.expr = normal_of(t.expr);
+    if (choices_.chooses(t.expr)) { // factors meet where the same is chosen
+      std::vector<Asked> asked;
+      if (const Expr in_order = ordered(t.expr, asked); asked.empty()) t.expr = in_order;
+    }
     parts.push_back(std::move(t));
   }
   if (parts.empty()) {
@@ -646,7 +656,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   }
   Term out = parts[0];
   for (std::size_t k = 1; k < parts.size(); ++k) {
-    const bool one = out.limit == parts[k].limit && out.monoid == parts[k].monoid &&
+    const bool one = one_limit(out.limit, parts[k].limit) && out.monoid == parts[k].monoid &&
                      (one_body(out, parts[k], columns) || one_body_inside(out, parts[k], columns) ||
                       one_body_under(out, parts[k], columns));
     // Sums that are over are numbers, and what is made of them need be no sum.

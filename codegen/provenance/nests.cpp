@@ -163,9 +163,11 @@ void Interpreter::nest(State s, const Around& around) {
     refute("the number of a loop's trips is known", to_string(extent),
            "it holds loops, and its last one is " + to_string(known) +
                "; a size that no loop before it is over");
+  // In its trips the number of trips is not known, whatever was known of it before.
+  const bool exiting = std::exchange(exiting_, false);
   const Open outer = open_[&around];
   const std::vector<AtomId> of_last = symbols(known);
-  open_[&around] = {{}, known, {of_last.begin(), of_last.end()}};
+  open_[&around] = {{}, known, {of_last.begin(), of_last.end()}, relation_};
   for (const auto& [reg, value] : s.regs) open_[&around].had.insert(reg);
   // What is summed lane by lane is seen to be a sum in its second trip.
   const int base = find_lane_sums(around.as_loop) ? 2 : 1;
@@ -182,6 +184,7 @@ void Interpreter::nest(State s, const Around& around) {
   };
   from(std::move(s), 0);
   open_[&around] = outer;
+  exiting_ = exiting;
 }
 
 // `first`, `next`: what trips second - 1 and `second` begin with, and there is a trip `second`.
@@ -340,115 +343,31 @@ void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
   regions(std::move(merged), end);
 }
 
-Expr Interpreter::chosen(const Choice& c, bool holds, Expr body, double empty) {
-  const Expr none = x_.constant(empty);
-  return x_.normal(holds ? choose(c.of, body, none) : choose(c.of, none, body));
-}
-
-bool Interpreter::one_body_under(Term& a, Term& b, const std::vector<int>& columns) {
-  if (!choice_) return false;
-  for (const auto& [bare, masked] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    if (!bare->partial || bare->in_rounds() || bare->first_sets >= 0 || !bare->others.empty()) continue;
-    const Expr with = resolve(masked->expr, columns);
-    if (!(with ==
-          chosen(*choice_, choice_->holds, resolve(bare->expr, columns), empty_element(bare->monoid))))
-      continue;
-    // The condition is that of all its elements.
-    std::vector<std::pair<Sym, Sym>> parts = bare->intervals;
-    if (bare->has_part) {
-      int low = INT_MAX, high = INT_MIN;
-      for (const int id : columns_[bare->sets])
-        for (const auto& [from, to] : sets_[id]) low = std::min(low, from), high = std::max(high, to);
-      if (low < high) parts.emplace_back(bare->origin + Sym(low), bare->origin + Sym(high));
-    }
-    if (!std::all_of(parts.begin(), parts.end(), [&](const auto& part) {
-          return less_equal(choice_->low, part.first) && less_equal(part.second, choice_->high);
-        }))
-      continue;
-    bare->expr = masked->expr = with;
-    return true;
-  }
-  return false;
-}
-
-Term Interpreter::either(const Choice& c, Term yes, Term no) {
-  if (yes == no) return yes;
-  const std::string claim = "a branch by what a trip reads leaves one state, by either path";
-  const auto refuse = [&](const std::string& why) { refute(claim, describe(yes), why); };
-  const auto otherwise = [&] { return "the other path leaves " + describe(no); };
-  const std::string of_two_values = "\n  hint   in the branch, k.update(acc, [k.fold(\"sum\", x, axis)], "
-                                    "lambda a, b: a + b), or a max or a min, "
-                                    "that goes on; a value of two without a branch, choose(less_signed(c, "
-                                    "entry), a, b) in a k.map that takes "
-                                    "the entry, k.load(k.tile(mask, {1}, {t}), ..), as well";
-  for (Term* t : {&yes, &no}) {
-    if (!t->others.empty()) refuse("several sums go on in one accumulator");
-    close(*t), settle(*t);
-    if (t->has_part)
-      refuse("each work-item has a part of a sum\n  hint   k.fold(..) along the axis in the branch, before "
-             "what it is added to");
-  }
-  if (yes == no) return yes;
-  const Monoid monoid = (yes.partial ? yes : no).monoid;
-  const double empty = empty_element(monoid);
-  const auto nothing = [&](const Term& t) {
-    return !t.partial && t.facts.empty() && x_.normal(t.expr) == x_.constant(empty);
-  };
-  for (const Term* t : {&yes, &no})
-    if (!(t->partial ? t->monoid == monoid : nothing(*t)))
-      refuse(otherwise() + ", and not both are one sum, max or min that goes on" + of_two_values);
-  // What one of them has more.
-  const auto more = [&](const Term& longer, const Term& shorter) -> std::optional<std::pair<Sym, Sym>> {
-    if (!longer.partial) return std::nullopt;
-    if (!shorter.partial)
-      return longer.intervals.size() == 1 ? std::optional(longer.intervals[0]) : std::nullopt;
-    std::optional<std::pair<Sym, Sym>> found;
-    if (longer.intervals.size() != shorter.intervals.size()) return std::nullopt;
-    for (std::size_t k = 0; k < longer.intervals.size(); ++k) {
-      const auto &l = longer.intervals[k], &s = shorter.intervals[k];
-      if (l == s) continue;
-      if (found || !(l.first == s.first)) return std::nullopt;
-      found = {s.second, l.second};
-    }
-    return found;
-  };
-  for (const bool holds : {true, false}) {
-    const Term &longer = holds ? yes : no, &shorter = holds ? no : yes;
-    const auto part = more(longer, shorter);
-    if (!part || !less_equal(c.low, part->first) || !less_equal(part->second, c.high) ||
-        !less_equal(part->first, part->second))
-      continue;
-    Term out = longer;
-    if (!shorter.partial) {
-      out.expr = chosen(c, holds, resolve(longer.expr, longer.columns), empty);
-      for (Fact& f : out.facts)
-        if (f.fill != empty) f.fill = anything;
-    } else {
-      if (!(longer.limit == shorter.limit) || longer.columns != shorter.columns ||
-          longer.facts != shorter.facts || longer.ends != shorter.ends || longer.begins != shorter.begins ||
-          !one_body(out, shorter, longer.columns))
-        continue;
-    }
-    // Where the condition is the other one, it goes on over nothing.
-    const ExprNode n = out.expr.node();
-    if (n.fn != Fn::choose || n.args[0] != c.of.id || n.args[holds ? 2 : 1] != x_.constant(empty).id)
-      continue;
-    return out;
-  }
-  refuse(otherwise() + "\n  hint   a sum, a max or a min over tiles of " + to_string(c.high - c.low) +
-         " that goes on where the condition holds, and its specification choose(" +
-         to_string(c.of, name_of_tensor()) + ", .., " + to_string(x_.constant(empty), name_of_tensor()) +
-         ")");
-  return yes;
-}
-
 std::vector<std::pair<AtomId, Sym>> Interpreter::known_of_others(const Around* around) const {
+  const auto of_nest = [&](AtomId x) {
+    return (around && open_.at(around).counts.contains(x)) ||
+           std::any_of(running_.begin(), running_.end(),
+                       [&](const Running& trip) { return open_.at(trip.around).counts.contains(x); });
+  };
+  // What was known before a nest, as it was known then: since then it may be in terms of how many trips that has.
   std::vector<std::pair<AtomId, Sym>> known;
-  for (const auto& pair : relation_) {
-    bool of_nest = around && open_.at(around).counts.contains(pair.first);
-    for (const Running& trip : running_)
-      of_nest = of_nest || open_.at(trip.around).counts.contains(pair.first);
-    if (!of_nest) known.push_back(pair);
+  for (const auto& [what, is] : relation_) {
+    if (of_nest(what)) continue;
+    Sym before = is;
+    const auto as_before = [&](const Around* nest) {
+      for (const auto& [atom, value] : open_.at(nest).before)
+        if (atom == what) before = value;
+    };
+    if (around) as_before(around);
+    for (auto trip = running_.rbegin(); trip != running_.rend(); ++trip)
+      as_before(trip->around); // outer ones last
+    if (!(before == is))
+      for (const auto& [other, value] : relation_) // but for what has become known since
+        if (!of_nest(other)) {
+          const std::pair<AtomId, Sym> since[] = {{other, value}};
+          before = substitute(before, since);
+        }
+    known.emplace_back(what, before);
   }
   return known;
 }

@@ -300,7 +300,7 @@ Term Interpreter::with_more(const Term& acc, Term sum) {
     align(next, one.columns);
     if (!one.partial || one.columns != next.columns ||
         (!one_body(one, next, one.columns) && !one_body_under(one, next, one.columns)) ||
-        !(one.limit == next.limit) || one.monoid != Monoid::sum)
+        !one_limit(one.limit, next.limit) || one.monoid != Monoid::sum)
       continue;
     const std::vector<Fact> more = std::move(next.facts);
     one = join(one, next);

@@ -179,6 +179,11 @@ void Interpreter::store(State& s, const Inst& i) {
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
   if (!(expected == got)) expected = parts_inside(expected), got = parts_inside(got);
+  // What is chosen in one order; where nothing is lost that way.
+  if (!(expected == got) && choices_.chooses(got)) {
+    const Expr in_order = ordered(got, asked);
+    expected = choices_.ordered(expected), got = in_order;
+  }
   // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
   for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {
     if (i.access.gathered(axis) || !i.access.masked[axis]) continue;

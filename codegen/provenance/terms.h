@@ -113,6 +113,13 @@ struct Fact {
            (a.fill == b.fill || (std::isnan(a.fill) && std::isnan(b.fill)));
   }
 };
+/// What y says in the order in which x says it: facts are a set, and what was joined in another order has them in another one.
+inline void order_like(const std::vector<Fact>& x, std::vector<Fact>& y) {
+  for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+    const auto same = std::find(y.begin() + static_cast<std::ptrdiff_t>(i), y.end(), x[i]);
+    if (same != y.end()) std::iter_swap(y.begin() + static_cast<std::ptrdiff_t>(i), same);
+  }
+}
 constexpr double anything = std::numeric_limits<double>::quiet_NaN();
 
 /// What operations on the way to a value ask of an expression, and the value's normal form does not: bits of Domains::Need.

@@ -37,11 +37,14 @@ Expr Choices::under(Expr e, Expr condition, bool holds) {
   }));
 }
 
-Expr Choices::ordered(Expr e) {
-  if (const auto known = ordered_.find(e.id); known != ordered_.end()) return {&x_, known->second};
+Expr Choices::ordered(Expr e, bool compared) {
+  std::unordered_map<int, int>& known = ordered_[compared ? 1 : 0];
+  if (const auto found = known.find(e.id); found != known.end()) return {&x_, found->second};
+  const bool outer = std::exchange(compared_, compared);
   Expr out = x_.normal(e);
   if (chooses(out)) out = x_.normal(tree(out, 0));
-  ordered_[e.id] = out.id;
+  compared_ = outer;
+  known[e.id] = out.id;
   return out;
 }
 
@@ -50,8 +53,38 @@ Expr Choices::tree(Expr e, int level) {
   if (all.size() > most_conditions) return e;
   if (all.empty()) return leaf(e, level);
   const Expr first{&x_, *all.begin()};
-  const Expr yes = tree(under(e, first, true), level), no = tree(under(e, first, false), level);
-  return yes == no ? yes : choose(first, yes, no);
+  const auto path = [&](bool holds) {
+    const Expr out = under(e, first, holds);
+    return !no_number(out) ? std::optional(tree(out, level))
+           : undefined(e, first, holds)
+               ? std::optional(x_.number(context_.symbol("_undefined", {std::nullopt, std::nullopt})))
+               : std::nullopt;
+  };
+  const auto yes = path(true), no = path(false);
+  if (!yes || !no) return e;
+  return *yes == *no ? *yes : choose(first, *yes, *no);
+}
+
+bool Choices::undefined(Expr e, Expr condition, bool holds) {
+  const ExprNode n = e.node();
+  if (!compared_ || n.fn != Fn::mul) return false;
+  const Expr zero = x_.constant(0);
+  return std::any_of(n.args.begin(), n.args.end(),
+                     [&](int f) {
+                       return under({&x_, f}, condition, holds) == zero;
+                     }) &&
+         std::any_of(n.args.begin(), n.args.end(), [&](int f) {
+           const ExprNode by = x_.node(f);
+           return by.fn == Fn::power && by.value < 0 && under({&x_, by.args[0]}, condition, holds) == zero;
+         });
+}
+
+bool Choices::no_number(Expr e) {
+  if (const auto known = no_number_.find(e.id); known != no_number_.end()) return known->second;
+  const ExprNode n = e.node();
+  bool out = n.fn == Fn::constant && std::isnan(n.value);
+  for (const int a : n.args) out = out || no_number({&x_, a});
+  return no_number_[e.id] = out;
 }
 
 Expr Choices::leaf(Expr e, int level) {
@@ -133,8 +166,8 @@ Expr Choices::fold(const ExprNode& n, int level) {
   return x_.normal(out);
 }
 
-Expr Interpreter::ordered(Expr e, std::vector<Asked>& asked) {
-  const Expr out = choices_.ordered(e);
+Expr Interpreter::ordered(Expr e, std::vector<Asked>& asked, bool compared) {
+  const Expr out = choices_.ordered(e, compared);
   for (const auto& [of, need] : domains_.lost(e, out)) ask(asked, asking(of, need, at_));
   return out;
 }

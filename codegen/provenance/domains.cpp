@@ -182,6 +182,7 @@ bool Domains::above(int id) {
   switch (n.fn) {
   case Fn::constant: return !(n.value < INFINITY);
   case Fn::select: return above(n.args[2]) || above(n.args[3]);
+  case Fn::choose: return above(n.args[1]) || above(n.args[2]);
   case Fn::inside: return !(n.value < INFINITY) || above(n.args[0]);
   case Fn::fold: return n.monoid != Monoid::max ? infinite(id) : above(n.args[0]);
   default: return infinite(id);

@@ -37,7 +37,7 @@ public:
   /// `ends`: of each loop, and then of each that holds loops, what is looked at (`cases_of`).
   Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_), choices_(x_) {
+        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_), choices_(x_, context_) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
@@ -190,7 +190,7 @@ private:
   bool one_limit(Sym a, Sym b);
   Expr of_path(Expr e);
   // In one order of what is chosen; what of it that loses goes to `asked`.
-  Expr ordered(Expr e, std::vector<Asked>& asked);
+  Expr ordered(Expr e, std::vector<Asked>& asked, bool compared = false);
   // One is the other where the branch's condition is as on this path.
   bool one_body_under(Term& a, Term& b, const std::vector<int>& columns);
   // What a guard says becomes known; false where it cannot be.
@@ -477,6 +477,8 @@ private:
   Expr normal_of(Expr e, std::vector<Asked>& asked);
   static void ask(std::vector<Asked>& all, const Asked& more);
   Asked asking(const Domains::Of& of, unsigned need, const Inst* by);
+  // What is asked of something that is chosen, of each that it may be, and of each factor that is not to be 0.
+  Domains::Needs parts_of(const Domains::Of& what, unsigned need);
   [[nodiscard]] const Inst* asked_by(const std::vector<Term>& terms, int base) const;
   [[noreturn]] void lost(Expr of, const Asked& what);
   // What is folded or multiplied is many elements in one: of what was asked of each nothing would be left.

@@ -496,12 +496,35 @@ void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>&
   };
   for (const Expr e : {wanted, expected})
     for (const auto& [what, need] : Domains::Needs(domains_.needs(e)))
-      Domains::add(allowed, of(asking(what, need, nullptr)), need);
-  for (const Asked& a : asked) {
-    const Domains::Of what = of(a);
-    const unsigned missing = domains_.open(what.base, a.need) & ~Domains::met(what, allowed);
-    if (missing != 0) lost(expected, {{&x_, what.base}, missing, a.by});
-  }
+      for (const auto& [part, of_part] : parts_of(of(asking(what, need, nullptr)), need))
+        Domains::add(allowed, part, of_part);
+  for (const Asked& a : asked)
+    for (const auto& [what, need] : parts_of(of(a), a.need)) {
+      const unsigned missing = domains_.open(what.base, need) & ~Domains::met(what, allowed);
+      if (missing != 0) lost(expected, {{&x_, what.base}, missing, a.by});
+    }
+}
+
+Domains::Needs Interpreter::parts_of(const Domains::Of& what, unsigned need) {
+  if (!choices_.chooses({&x_, what.base})) return {{what, need}};
+  Domains::Needs out;
+  const auto split = [&](auto&& self, Expr e, const std::vector<int>& where) -> void {
+    const ExprNode n = e.node();
+    if (n.fn == Fn::choose) {
+      for (const bool holds : {true, false}) {
+        std::vector<Expr> under{
+            choose(Expr{&x_, n.args[0]}, x_.constant(holds ? 1 : 0), x_.constant(holds ? 0 : 1))};
+        for (const int w : where) under.push_back({&x_, w});
+        self(self, Expr{&x_, n.args[holds ? 1 : 2]}, Domains::Of::of(e, under).where);
+      }
+    } else if (n.fn == Fn::mul && need == Domains::not_zero) {
+      for (const int f : n.args) self(self, Expr{&x_, f}, where);
+    } else if (const unsigned left = domains_.open(e.id, need); left != 0) {
+      Domains::add(out, {e.id, where}, left);
+    }
+  };
+  split(split, choices_.ordered({&x_, what.base}), what.where);
+  return out;
 }
 
 const Inst* Interpreter::asked_by(const std::vector<Term>& terms, int base) const {
@@ -678,9 +701,13 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
 Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector<int>& columns) {
   return x_.rewrite(factor, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::load) return std::nullopt;
-    const auto moves = [&](Sym s) { // with k already
+    const auto moves = [&](Sym s) { // with k already, or with the index of a fold in the factor
       const auto all = symbols(s);
-      return std::find(all.begin(), all.end(), *bound_.as_atom()) != all.end();
+      return std::any_of(all.begin(), all.end(), [&](AtomId a) {
+        const std::string& name = context_.atom(a).name;
+        return a == *bound_.as_atom() ||
+               (name.size() > 2 && name.starts_with("_i") && name[2] >= '0' && name[2] <= '9');
+      });
     };
     ExprNode out = n;
     for (std::size_t axis = 0; axis < n.index.size(); ++axis) {

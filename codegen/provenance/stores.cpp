@@ -181,8 +181,8 @@ void Interpreter::store(State& s, const Inst& i) {
   if (!(expected == got)) expected = parts_inside(expected), got = parts_inside(got);
   // What is chosen in one order; where nothing is lost that way.
   if (!(expected == got) && choices_.chooses(got)) {
-    const Expr in_order = ordered(got, asked);
-    expected = choices_.ordered(expected), got = in_order;
+    const Expr in_order = ordered(got, asked, true);
+    expected = choices_.ordered(expected, true), got = in_order;
   }
   // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
   for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {

@@ -183,7 +183,8 @@ Expr Interpreter::chosen(const Choice& c, bool holds, Expr body, double empty) {
 
 Expr Interpreter::of_path(Expr e) {
   const Expr known = exiting_ ? x_.normal(relate(e)) : with_branches(e);
-  return choices_.ordered(known);
+  const Expr out = choices_.ordered(known);
+  return domains_.lost(known, out).empty() ? out : known;
 }
 
 bool Interpreter::one_limit(Sym a, Sym b) {

@@ -276,7 +276,7 @@ bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& colum
   if (!(x == y) && !exiting_) x = with_branches(x), y = with_branches(y);
   if (!(x == y) && choices_.chooses(x)) {
     std::vector<Asked> asked;
-    x = ordered(x, asked), y = choices_.ordered(y);
+    x = ordered(x, asked), y = ordered(y, asked);
     if (!asked.empty()) return false;
   }
   if (!(x == y)) return false;

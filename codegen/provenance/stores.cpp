@@ -179,10 +179,14 @@ void Interpreter::store(State& s, const Inst& i) {
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
   if (!(expected == got)) expected = parts_inside(expected), got = parts_inside(got);
-  // What is chosen in one order; where nothing is lost that way.
+  // What is chosen in one order. That asks for no more than the specification does: else this would be no number where that is one.
+  Expr plain = expected;
   if (!(expected == got) && choices_.chooses(got)) {
     const Expr in_order = ordered(got, asked, true);
     expected = choices_.ordered(expected, true), got = in_order;
+    for (const auto& [of, need] : Domains::Needs(domains_.needs(expected))) ask(asked, asking(of, need, at_));
+  } else {
+    plain = {};
   }
   // What the store's mask leaves out is not stored: of what is, the coordinates are inside.
   for (std::size_t axis = 0; axis < coordinate.size() && !(expected == got); ++axis) {
@@ -216,7 +220,7 @@ void Interpreter::store(State& s, const Inst& i) {
            "it holds " + held_text + (wanted_text == held_text ? difference(expected, got) : "") +
                columns_text);
   }
-  asked_of(wanted, expected, asked, [&](Expr e) {
+  asked_of(wanted, plain ? plain : expected, asked, [&](Expr e) {
     return all_inside(settled(resolve(replaced_(relate(world(e)), constants), columns)), columns);
   });
   for (const Fact& f : term.facts) {

@@ -199,9 +199,10 @@ bool Interpreter::one_body_under(Term& a, Term& b, const std::vector<int>& colum
   if (!choice_) return false;
   for (const auto& [bare, masked] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     if (!bare->partial || bare->in_rounds() || bare->first_sets >= 0 || !bare->others.empty()) continue;
-    const Expr with = resolve(masked->expr, columns);
-    if (!(of_path(with) == of_path(chosen(*choice_, choice_->holds, resolve(bare->expr, columns),
-                                          empty_element(bare->monoid)))))
+    // As they are: the other path has parts of the folds in them.
+    const Expr with = masked->expr, same = of_path(resolve(with, columns));
+    if (!(same == of_path(chosen(*choice_, choice_->holds, resolve(bare->expr, columns),
+                                 empty_element(bare->monoid)))))
       continue;
     // The condition is that of all its elements.
     std::vector<std::pair<Sym, Sym>> parts = bare->intervals;
@@ -243,7 +244,7 @@ Term Interpreter::masked(const Choice& c, bool holds, Term t) {
   });
   if (t.partial && inside(t.intervals)) {
     const double empty = empty_element(t.monoid);
-    t.expr = chosen(c, holds, resolve(t.expr, t.columns), empty);
+    t.expr = chosen(c, holds, t.expr, empty);
     for (Fact& f : t.facts)
       if (f.fill != empty) f.fill = anything;
   }
@@ -267,6 +268,7 @@ bool Interpreter::without_trip(const Choice& c, bool holds, Expr body, Monoid mo
 }
 
 Term Interpreter::left_out(const Choice& c, bool holds, Term t) {
+  t.expr = with_branches(t.expr);
   t.expr = x_.rewrite(t.expr, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     auto intervals = intervals_of(n);

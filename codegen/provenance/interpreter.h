@@ -166,6 +166,7 @@ private:
   struct Choice {
     Expr of; ///< 1 where it holds for element `bound`
     Sym low{}, high{};
+    Sym extent{};         ///< of the loop
     bool holds = true;    ///< on the path that is run
     bool negated = false; ///< its guard says the opposite
   };

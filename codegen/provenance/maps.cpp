@@ -67,12 +67,12 @@ void Interpreter::apply_map(State& s, const Inst& i) {
              to_string(i.map, name_of_tensor()));
     terms.push_back(std::move(t));
   }
-  // Where a trip's branch goes on with a fold, that stays one, also where it has all of it: the other path leaves the fold as it was.
-  const bool goes_on = choice_ && (lane_sums_.contains(i.op) || joins(i.map, terms));
-  for (std::size_t k = 0; k < terms.size() && !goes_on; ++k) {
+  for (std::size_t k = 0; k < terms.size(); ++k) {
     const bool added = k > 0 && lane_sums_.contains(i.op) && !running_.empty(); // by a trip around loops
-    if (Term& t = terms[k];
-        t.partial && ((straight_ && !choice_) || added || idempotent(t.monoid)) && covers(t))
+    Term& t = terms[k];
+    // In a trip's branch what is folded over its trips goes on, also where that is all of it: the other path leaves it as it was.
+    if (t.partial && !(choice_ && one_limit(t.limit, choice_->extent)) &&
+        (straight_ || added || idempotent(t.monoid)) && covers(t))
       t = complete_term(std::move(t));
   }
   for (Term& t : terms) rename(t, columns), t.columns.clear();

@@ -160,9 +160,13 @@ void Interpreter::nest(State s, const Around& around) {
   // A number, a size's, or after another loop over that size one and so many more.
   const Sym known = relate(last->second), some = known - Sym(known.constant_term());
   if (!known.is_constant() && !(some.as_atom() && known.constant_term() >= Int(0)))
-    refute("the number of a loop's trips is known", to_string(extent),
-           "it holds loops, and its last one is " + to_string(known) +
-               "; a size that no loop before it is over");
+    refute(
+        "the number of a loop's trips is known", to_string(extent),
+        "it holds loops or branches, and its last one is " + to_string(known) +
+            (some.as_atom() || symbols(some).size() != 1
+                 ? "; a size that no loop before it is over"
+                 : ", since a loop before it over that size has several stages\n  hint   a Pipeline of one "
+                   "stage there, distance 1 and ring 1; or this loop before that one"));
   // In its trips the number of trips is not known, whatever was known of it before.
   const bool exiting = std::exchange(exiting_, false);
   const Open outer = open_[&around];
@@ -252,7 +256,8 @@ std::optional<Interpreter::Choice> Interpreter::choice_by(const Condition& c) {
           less, integer(x_.load(u.tensor, {here(replaced_(replaced_(u.at, number_of), world_))}))));
     };
     out.low = Sym(nest.tile) * trip.number, out.high = out.low + Sym(nest.tile);
-    out.of = at(floor_div(bound_, Sym(nest.tile)));
+    out.extent = world(nest.extent);
+    out.of = with_branches(at(floor_div(bound_, Sym(nest.tile))));
     return out;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
 // formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
 // which begins with a row, a matrix or zeros), segments (sums of rows from where a table says to where it says), counts (atomics
-// that add to LDS where a table says), masked (branches by what a trip reads), written (maps whose arithmetic is as it is written,
+// that add to LDS where a table says), masked (branches by what a trip reads), scores (a softmax in such branches), written (maps whose arithmetic is as it is written,
 // or not). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -2014,10 +2014,36 @@ Drawn masked(Random& random) {
       return choose(there, product ? x * z : tree.of({x, z}, nullptr), k.constant(empty));
     });
   });
+  // Another loop over the same size, before: squares of all elements, or of those that the mask has.
+  const bool before_it = !product && chance(random, 3), before_too = chance(random, 2);
+  const Tensor Z = before_it ? k.output("z", Element::f32, {M, Sym(1)}) : Tensor{};
+  if (before_it)
+    k.computes(Z, [&](const auto& c) {
+      return k.sum(N, [&](Sym i) {
+        const Expr x = k(X, {c[0], i}), square = x * x;
+        if (!before_too) return square;
+        const Sym b = floor_div(i, Sym(block));
+        const Expr entry =
+            integer(k(mask, {down ? floor_div(c[0], Sym(rows)) * blocks + b : b + Sym(further)}));
+        return choose(less_signed(k.integer(least), entry), square, k.constant(0));
+      });
+    });
   const Sym bj = product ? k.workgroups(0, J, 16) : Sym(0), bm = k.workgroups(1, M, rows);
   const Layout tv = product ? mma.a() : rows_tv(rows, block, v, threads), row = without_axis(tv, 1);
   const Tensor stage = lds ? k.lds("stage", X.element, {rows, block}, Swizzle(), 8) : Tensor{};
   const Fragment acc = product ? k.zeros(Element::f32, mma.c(), {16, 16}) : k.full(empty, row, {rows, 1});
+  const Fragment squares = before_it ? k.zeros(Element::f32, row, {rows, 1}) : Fragment{};
+  if (before_it)
+    k.loop(N, block, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const std::function<void()> some = [&] {
+        const Fragment y = k.map({k.load(k.tile(X, {rows, block}, {bm, t}), tv, v)}, [&](const auto& e) {
+          return inside(Sym(block) * t + k.position(1), N, e[0] * e[0], 0);
+        });
+        k.update(squares, {k.fold(Monoid::sum, y, 1)}, [](const auto& e) { return e[0] + e[1]; });
+      };
+      if (!before_too) return some();
+      k.if_less(Sym(least), k.uniform(mask, down ? bm * blocks + t : t + Sym(further)), some);
+    });
   k.loop(N, block, {.distance = 0, .ring = 1}, [&](Sym t) {
     const View from = k.tile(X, {rows, block}, {bm, t});
     const int vector = product ? 8 : v;
@@ -2046,11 +2072,88 @@ Drawn masked(Random& random) {
     else
       k.if_less(Sym(least), u, some);
   });
+  if (before_it) k.store(squares, k.tile(Z, {rows, 1}, {bm, 0}), 1);
   k.store(acc, k.tile(Y, {rows, product ? 16 : 1}, {bm, bj}), 1);
   std::vector<Sizes> sizes;
   for (int i = 0; i < 3; ++i)
     sizes.push_back({around(random, rows, 1, 3), around(random, 16, 1, 2),
                      around(random, block, product ? block : v, 5)});
+  return {std::move(k), sizes};
+}
+
+// A softmax over the blocks that a mask has, times a value: the maximum so far, which scales, a sum and a value go on where the trip's
+// entry says so. The loop stands by itself, or in the trip of a row's tile.
+Drawn scores(Random& random) {
+  const bool outer = chance(random, 3), down = chance(random, 3), reversed = chance(random, 3),
+             early = chance(random, 3), other_way = chance(random, 3);
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2}), rows = one_of(random, {1, 2, 4}),
+            block = std::max(32, threads * v / rows), least = one_of(random, {0, 0, 1, 2});
+  const double floor = chance(random, 2) ? -1e30 : -0x1p100;
+  Program k("scores", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 10}), N = k.size("n", {.most = 1 << 12, .multiple = v}),
+            blocks = ceil_div(N, Sym(block));
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N}),
+               V = k.input("v", Element::f32, {Sym(1), N}),
+               mask = k.input("mask", index_type(random), {down ? ceil_div(M, Sym(rows)) * blocks : blocks});
+  const bool scaled = chance(random, 2);
+  const auto scale = [&](Expr e) { return scaled ? e * 0.125 : e; };
+  const auto bounded = [&](Expr e) { return codegen::max(e, k.constant(floor)); };
+  k.computes(Y, [&](const auto& c) {
+    const auto score = [&](Sym i) {
+      const Sym b = floor_div(i, Sym(block));
+      const Expr entry = integer(k(mask, {down ? floor_div(c[0], Sym(rows)) * blocks + b : b}));
+      const Expr there =
+          reversed ? less_signed(entry, k.integer(least + 1)) : less_signed(k.integer(least), entry);
+      return choose(there, k(X, {c[0], i}), k.constant(-INFINITY));
+    };
+    const Expr most = bounded(k.fold(Monoid::max, N, score));
+    const auto p = [&](Sym i) { return exp(scale(score(i) - most)); };
+    return k.sum(N, [&](Sym i) { return p(i) * k(V, {Sym(0), i}); }) / k.sum(N, p);
+  });
+  const Sym grid = k.workgroups(0, outer ? Sym(1) : M, outer ? 1 : rows);
+  const Layout tv = rows_tv(rows, block, v, threads), row = without_axis(tv, 1);
+  const auto all = [&](Sym w) {
+    const Fragment most = k.full(-INFINITY, row, {rows, 1}), sum = k.zeros(Element::f32, row, {rows, 1}),
+                   value = k.zeros(Element::f32, row, {rows, 1});
+    k.loop(N, block, {.distance = 0, .ring = 1}, [&](Sym t) {
+      Fragment before;
+      if (early) before = k.load(k.tile(X, {rows, block}, {w, t}), tv, v);
+      const std::function<void()> some = [&] {
+        const Fragment s = k.fill(early ? before : k.load(k.tile(X, {rows, block}, {w, t}), tv, v), 1,
+                                  Sym(block) * t, N, -INFINITY),
+                       of_v = k.load(k.tile(V, {1, block}, {0, t}), without_axis(tv, 0), 1),
+                       now = k.map({most, k.fold(Monoid::max, s, 1)},
+                                   [](const auto&e) { return codegen::max(e[0], e[1]); }),
+                       by = k.map({now}, [&](const auto&e) { return bounded(e[0]); }),
+                       again =
+                           k.map({most, by}, [&](const auto&e) { return exp(scale(bounded(e[0]) - e[1])); }),
+                       p = k.map({s, by}, [&](const auto&e) { return exp(scale(e[0] - e[1])); });
+        const auto go_on = [&](const Fragment& into, const Fragment& more) {
+          k.update(into, {again, k.fold(Monoid::sum, more, 1)},
+                   [&](const auto& e) { return e[0] * e[1] + e[2]; });
+        };
+        go_on(sum, p);
+        go_on(value,
+              k.fill(k.map({p, of_v}, [](const auto& e) { return e[0] * e[1]; }), 1, Sym(block) * t, N, 0));
+        k.update(most, {now}, [](const auto& e) { return e[1]; });
+      };
+      const Sym u = k.uniform(mask, down ? w * blocks + t : t);
+      if (reversed)
+        k.if_less(u, Sym(least + 1), some);
+      else if (other_way)
+        k.if_less(
+            u, Sym(least + 1), [] {}, some);
+      else
+        k.if_less(Sym(least), u, some);
+    });
+    k.store(k.map({value, sum}, [](const auto& e) { return e[0] / e[1]; }), k.tile(Y, {rows, 1}, {w, 0}), 1);
+  };
+  if (outer)
+    k.loop(M, rows, {.distance = 0, .ring = 1}, all);
+  else
+    all(grid);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 3), around(random, block, v, 5)});
   return {std::move(k), sizes};
 }
 
@@ -2100,7 +2203,7 @@ const std::map<std::string, Drawn (*)(Random&)>& families() {
       {"windows", windows},     {"pages", pages},           {"parts", parts},
       {"formulas", formulas},   {"devices", devices},       {"columns", columns},
       {"sums", sums},           {"segments", segments},     {"counts", counts},
-      {"masked", masked},       {"written", written}};
+      {"masked", masked},       {"scores", scores},         {"written", written}};
   return all;
 }
 

@@ -166,7 +166,7 @@ void Interpreter::nest(State s, const Around& around) {
             (some.as_atom() || symbols(some).size() != 1
                  ? "; a size that no loop before it is over"
                  : ", since a loop before it over that size has several stages\n  hint   a Pipeline of one "
-                   "stage there, distance 1 and ring 1; or this loop before that one"));
+                   "stage there, distance 0 and ring 1; or this loop before that one"));
   // In its trips the number of trips is not known, whatever was known of it before.
   const bool exiting = std::exchange(exiting_, false);
   const Open outer = open_[&around];

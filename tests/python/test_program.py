@@ -108,7 +108,7 @@ class Guide(unittest.TestCase):
                 importlib.import_module("wide_ids").main(target)  # checks its result
 
     def test_counts_and_masks(self):
-        for name in ("histogram", "block_sparse", "as_written"):
+        for name in ("histogram", "block_sparse", "block_sparse_attention", "as_written"):
             for target in ("gfx90a", "gfx942", "gfx950"):
                 with self.subTest(name, target=target):
                     importlib.import_module(name).main(target)  # checks its result

@@ -231,6 +231,7 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
       {"by what is less than another number", "y is what",
        blocks({.least = 1, .reversed = true, .left_in = true, .below = true}), sizes},
       {"elements of the next tile", "the other path leaves", blocks({.shifted = 1}), sizes},
+      {"the next tile", "the other path leaves", blocks({.shifted = 64}), {{5, 130}, {4, 300}}},
       {"where there are few rows, too", "it holds a loop or another branch", blocks({.small = true}), sizes},
       {"in two halves",
        "it holds a loop or another branch",

@@ -205,11 +205,12 @@ struct Factor {
   bool quotient = false;                      ///< or a product
   bool said_outside = false, outside = false; ///< of the specification, and of the code
   int asked = 0;
+  std::int64_t least = 1; ///< columns, of one trip or more
 };
 std::function<Program()> factor(Factor how) {
   return [how] {
     Program k("factor", target(), 64);
-    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.least = how.least, .most = 1 << 10}),
               count = ceil_div(n, Sym(64));
     const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
                  s = k.input("s", Element::f32, {m, Sym(1)}), mask = k.input("mask", Element::i32, {count});
@@ -237,6 +238,138 @@ std::function<Program()> factor(Factor how) {
       });
     });
     k.store(how.outside ? k.map({sum, of_row}, factors) : sum, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
+// y = x, or x where a says so and else 1: a tile that is loaded before a loop, and made anew where the mask says so, or where not.
+enum class Anew { copied, transposed, root, rooted_choice, plain_choice };
+std::function<Program()> kept(Anew anew, bool otherwise) {
+  return [=] {
+    Program k("kept", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              l = k.size("l", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
+                 a = k.input("a", Element::i32, {m, n}),
+                 mask = k.input("mask", Element::i32, {ceil_div(l, Sym(64))}),
+                 lds = k.lds("lds", Element::f32, {8, 8});
+    const bool choice = anew == Anew::rooted_choice || anew == Anew::plain_choice;
+    const auto chosen = [&](Expr e, Expr of) { return choose(more_than(k, 0, of), e, k.constant(1)); };
+    k.computes(y, [&](const auto& i) {
+      const Expr e = k(x, {i[0], i[1]});
+      return choice ? chosen(e, k(a, {i[0], i[1]})) : e;
+    });
+    const Sym w = k.workgroups(0, m, 8), v = k.workgroups(1, n, 8);
+    const Layout tv = rows_tv(8, 8, 1, 64);
+    const View tile = k.tile(x, {8, 8}, {w, v});
+    const Fragment of_x = k.load(tile, tv, 1), of_a = k.load(k.tile(a, {8, 8}, {w, v}), tv, 1),
+                   r = choice ? k.map({of_x, of_a}, [&](const auto&e) { return chosen(e[0], e[1]); })
+                              : k.load(tile, tv, 1);
+    k.loop(l, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const std::function<void()> body = [&] {
+        if (anew == Anew::copied || anew == Anew::transposed) {
+          k.copy(tile, lds, tv, 1);
+          const View back = anew == Anew::transposed ? k.whole(lds).keep({1, 0}) : k.whole(lds);
+          return k.update(r, {k.load(back, tv, 1)}, [](const auto& e) { return e[1]; });
+        }
+        k.update(r, {of_x, of_a}, [&](const auto& e) {
+          const Expr one =
+              anew == Anew::root ? sqrt(e[1]) : chosen(anew == Anew::plain_choice ? e[1] : sqrt(e[1]), e[2]);
+          return anew == Anew::plain_choice ? one * one / one : one * one;
+        });
+      };
+      const std::function<void()> nothing = [] {};
+      k.if_less(0, k.uniform(mask, t), otherwise ? nothing : body, otherwise ? body : nothing);
+    });
+    k.store(r, k.tile(y, {8, 8}, {w, v}), 1);
+    return k;
+  };
+}
+
+// y(m) = sum of x(m, n), or of 1 where a says so; the first trip's part is written otherwise than those of the others.
+std::function<Program()> forms(bool root, bool first) {
+  return [=] {
+    Program k("forms", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
+                 a = k.input("a", Element::i32, {m, n});
+    const auto chosen = [&](Expr e, Expr of) { return choose(more_than(k, 0, of), e, k.constant(1)); };
+    k.computes(y, [&](const auto& i) {
+      return k.sum(n, [&](Sym j) { return chosen(k(x, {i[0], j}), k(a, {i[0], j})); });
+    });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const Fragment sum = k.zeros(Element::f32, row, {4, 1});
+    k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const auto part = [&](bool other) {
+        const Fragment e = k.load(k.tile(x, {4, 64}, {w, t}), tv, 1),
+                       of = k.load(k.tile(a, {4, 64}, {w, t}), tv, 1);
+        const Fragment f = k.map({e, of}, [&](const auto& v) {
+          const Expr plain = chosen(v[0], v[1]), by = chosen(sqrt(v[0]), v[1]),
+                     twice = chosen(v[0] * 2, v[1]);
+          const Expr half = choose(more_than(k, 0, v[1]), k.constant(0.5), k.constant(1));
+          return inside(Sym(64) * t + k.position(1), n, !other ? plain : root ? by * by : twice * half, 0);
+        });
+        k.update(sum, {k.fold(Monoid::sum, f, 1)}, add);
+      };
+      k.if_less(
+          t, 1, [&] { part(first); }, [&] { part(!first); });
+    });
+    k.store(sum, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
+// y = x, chosen by a, with quotients that are 1: what is not to be 0 for that is `s1 s2` where a says so, or else z; or it is said of one.
+std::function<Program()> quotients(int said) {
+  return [=] {
+    Program k("quotients", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+                 a = k.input("a", Element::i32, {n}), s1 = k.input("s1", Element::f32, {n}),
+                 s2 = k.input("s2", Element::f32, {n}), z = k.input("z", Element::f32, {n});
+    k.computes(y, [&](const auto& i) {
+      const Expr e = k(x, {i[0]}), p = k(s1, {i[0]}), q = k(s2, {i[0]}), r = k(z, {i[0]});
+      const Expr by = said == 0 ? p * q : said == 1 ? p : q;
+      return choose(more_than(k, 0, k(a, {i[0]})), e * (by / by), said == 3 ? e : e * (r / r));
+    });
+    const Sym w = k.workgroups(0, n, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    std::vector<Fragment> all;
+    for (const Tensor& t : {x, a, s1, s2, z}) all.push_back(k.load(k.tile(t, {64}, {w}), tv, 1));
+    k.store(k.map(all,
+                  [&](const auto& e) {
+                    const Expr there = more_than(k, 0, e[1]), b = choose(there, e[2], k.constant(0)) * e[3] +
+                                                                  choose(there, k.constant(0), e[4]);
+                    return e[0] * (b / b);
+                  }),
+            k.tile(y, {64}, {w}), 1);
+    return k;
+  };
+}
+
+// y(m) = sum of x(m, n) over columns 64 to 127 where the mask has their block; of 128, in a loop of one trip, whose entry is that of
+// columns 0 to 63, or theirs.
+std::function<Program()> second_block(int entry) {
+  return [=] {
+    Program k("second", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n(128);
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n}),
+                 mask = k.input("mask", Element::i32, {Sym(4)});
+    k.computes(y, [&](const auto& i) {
+      return k.sum(n, Sym(64), n, [&](Sym j) {
+        return choose(more_than(k, 0, k(mask, {floor_div(j, Sym(64))})), k(x, {i[0], j}), k.constant(0));
+      });
+    });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const Fragment sum = k.zeros(Element::f32, row, {4, 1});
+    k.loop(Sym(64), 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      k.if_less(0, k.uniform(mask, t + Sym(entry)), [&] {
+        k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {w, t + Sym(1)}), tv, 1), 1)}, add);
+      });
+    });
+    k.store(sum, k.tile(y, {4, 1}, {w, 0}), 1);
     return k;
   };
 }
@@ -329,6 +462,9 @@ TEST_CASE("adversary: blocks that a mask leaves out in trips of an outer loop") 
       {"rows that are stored", "", within({.rows = true}), sizes},
       {"rows of one trip that are stored", "", within({.fixed = 64, .rows = true}), one},
       {"by more than 1", "y is what", within({.asked = 1}), sizes},
+      {"the second block of two, in one trip, by the first one's entry", "leaves one state", second_block(0),
+       one},
+      {"the second block of two, in one trip", "leaves one state", second_block(1), one, {}, "it is right"},
       {"by more than 1, of one trip", "y is what", within({.fixed = 64, .asked = 1}), one},
       {"rows, by more than 1", "y is what", within({.rows = true, .asked = 1}), sizes},
       {"sums that go on", "leaves one state", within({.carried = true}), sizes},
@@ -374,7 +510,17 @@ TEST_CASE("adversary: factors of blocks that a mask leaves out") {
       {"by more than 1", "y is what", factor({.asked = 1}), sizes},
       {"a quotient of the sum", "", factor({.quotient = true, .said_outside = true, .outside = true}), sizes},
       {"a quotient in the sum", "", factor({.quotient = true}), sizes},
+      {"of two trips or more, a quotient in the sum",
+       "",
+       factor({.quotient = true, .least = 65}),
+       {{1, 65}, {5, 128}, {9, 300}}},
       // 0 where nothing is in the sum, and 0/0 of a sum of nothing
+      {"of two trips or more, a quotient that is said in the sum",
+       "loses no condition",
+       factor({.quotient = true, .outside = true, .least = 65}),
+       {{1, 65}},
+       {},
+       "numbers are not 0"},
       {"a quotient that is said in the sum",
        "loses no condition",
        factor({.quotient = true, .outside = true}),
@@ -382,6 +528,54 @@ TEST_CASE("adversary: factors of blocks that a mask leaves out") {
        {},
        "numbers are not 0"},
       {"a quotient that is said of the sum", "", factor({.quotient = true, .said_outside = true}), sizes},
+  });
+}
+
+TEST_CASE("adversary: what a tile is by either path of a branch by what a trip reads") {
+  const std::vector<Sizes> sizes = {{8, 8, 64}, {3, 5, 130}, {20, 9, 300}};
+  const std::string state = "leaves one state";
+  attack({
+      {"it is loaded again", "", kept(Anew::copied, false), sizes},
+      {"it is loaded again on the other path", "", kept(Anew::copied, true), sizes},
+      {"it is transposed", state, kept(Anew::transposed, false), sizes},
+      {"it is transposed on the other path", state, kept(Anew::transposed, true), sizes},
+      {"a root is squared", state, kept(Anew::root, false), sizes},
+      {"a root is squared on the other path", state, kept(Anew::root, true), sizes},
+      {"what is chosen of a root is squared", state, kept(Anew::rooted_choice, false), sizes},
+      {"what is chosen of a root is squared on the other path", state, kept(Anew::rooted_choice, true),
+       sizes},
+      {"a sum of what is chosen", "", forms(false, true), {{1, 1}, {5, 64}, {9, 130}}},
+      {"a sum of what is chosen, the first part as it is said",
+       "",
+       forms(false, false),
+       {{1, 1}, {5, 64}, {9, 130}}},
+      {"a sum of squares of roots that are chosen",
+       "loses no condition",
+       forms(true, true),
+       {{1, 1}, {5, 64}, {9, 130}}},
+      {"a sum of squares of roots that are chosen, from the second part on",
+       "an accumulator sums one element",
+       forms(true, false),
+       {{9, 130}}},
+      {"1 as a quotient", "", quotients(0), {{1}, {70}}},
+      {"1 as a quotient, where one factor is said",
+       "loses no condition",
+       quotients(1),
+       {{1}},
+       {},
+       "numbers are not 0"},
+      {"1 as a quotient, where the other factor is said",
+       "loses no condition",
+       quotients(2),
+       {{1}},
+       {},
+       "numbers are not 0"},
+      {"1 as a quotient, where it is said on one path",
+       "loses no condition",
+       quotients(3),
+       {{1}},
+       {},
+       "numbers are not 0"},
   });
 }
 
@@ -444,6 +638,30 @@ TEST_CASE("adversary: what is chosen in one order or another") {
                 return choose(p, x, k.constant(0)) / choose(p, z, k.constant(0));
               }),
        sizes},
+      {"0 times infinity on both sides",
+       "y is what",
+       chosen([](Program& k, E p, E, E x,
+                 E z) { return choose(p, x, k.constant(0)) * choose(p, z, k.constant(INFINITY)); },
+              [](Program& k, E p, E, E x, E z) {
+                return choose(p, x * 2, k.constant(0)) * choose(p, z * 0.5, k.constant(INFINITY));
+              }),
+       {{1}},
+       {},
+       "both are no number"},
+      {"infinity less infinity by 0 on both sides",
+       "y is what",
+       chosen(
+           [](Program& k, E p, E, E x, E z) {
+             return (choose(p, x, k.constant(INFINITY)) + k.constant(-INFINITY)) /
+                    choose(p, z, k.constant(0));
+           },
+           [](Program& k, E p, E, E x, E z) {
+             return (choose(p, x, k.constant(INFINITY)) + k.constant(-INFINITY)) * 2 /
+                    choose(p, z * 2, k.constant(0));
+           }),
+       {{1}},
+       {},
+       "both are no number"},
       {"0/0 on both sides",
        "",
        chosen([](Program& k, E p, E, E x,

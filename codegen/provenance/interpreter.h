@@ -263,6 +263,8 @@ private:
   // What follows trip `number`: the regions behind the nest where it was the last one, and `on` where it was not. Both with what the
   // number of trips then is known to be.
   void after_trip(State s, const Around& around, Sym number, const After& on);
+  // The trip from which on branches by its number alone, k.if_less(t, 2, ..), are decided as in all that follow.
+  int decided_from(const Around& around) const;
   void nest(State s, const Around& around);
   void in_all_trips(const State& first, const State& next, const Around& around, Sym base);
   // A condition in the trips that are run.

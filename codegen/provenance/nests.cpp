@@ -142,6 +142,23 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
   restore();
 }
 
+int Interpreter::decided_from(const Around& around) const {
+  constexpr int most = 8; // each of them is run by itself
+  const AtomId t = *around.nest.t.as_atom();
+  const std::pair<AtomId, Sym> at0[] = {{t, Sym(0)}}, at1[] = {{t, Sym(1)}};
+  int from = 0;
+  for (std::size_t n = around.begin; n < around.end; ++n)
+    for (const Guard& g : code_.regions[n].guards) {
+      const Sym room = g.condition.b - g.condition.a; // 1 or more where it holds
+      const auto first = substitute(room, at0).constant(),
+                 slope = (substitute(room, at1) - substitute(room, at0)).constant();
+      if (!first || !slope || *slope == Int(0)) continue;
+      const Int trip = *slope > Int(0) ? floor_div(-*first, *slope) + Int(1) : ceil_div(*first, -*slope);
+      if (trip <= Int(most)) from = std::max(from, static_cast<int>(std::max(trip, Int(0)).value()));
+    }
+  return from;
+}
+
 void Interpreter::nest(State s, const Around& around) {
   const Inst* const outer_at = at_;
   at_ = &code_.regions[around.begin].body.front();
@@ -174,7 +191,7 @@ void Interpreter::nest(State s, const Around& around) {
   open_[&around] = {{}, known, {of_last.begin(), of_last.end()}, relation_};
   for (const auto& [reg, value] : s.regs) open_[&around].had.insert(reg);
   // What is summed lane by lane is seen to be a sum in its second trip.
-  const int base = find_lane_sums(around.as_loop) ? 2 : 1;
+  const int base = std::max(find_lane_sums(around.as_loop) ? 2 : 1, decided_from(around));
   at_ = outer_at;
   const std::function<void(State, int)> from = [&](State start, int j) {
     const State first = j >= base ? start : State{};

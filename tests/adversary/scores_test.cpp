@@ -374,6 +374,30 @@ std::function<Program()> second_block(int entry) {
   };
 }
 
+// y(m) = sum of x(m, n): the first trips in one loop, those from `second` on in another.
+std::function<Program()> halves(int first, int second) {
+  return [=] {
+    Program k("halves", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return k(x, {i[0], j}); }); });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const Fragment sum = k.zeros(Element::f32, row, {4, 1});
+    const Pipeline plain{.distance = 0, .ring = 1};
+    const auto part = [&](Sym t) {
+      k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {w, t}), tv, 1), 1)}, add);
+    };
+    k.loop(n, 64, plain, [&](Sym t) { k.if_less(t, first, [&] { part(t); }); });
+    k.loop(n, 64, plain, [&](Sym t) {
+      k.if_less(
+          t, second, [] {}, [&] { part(t); });
+    });
+    k.store(sum, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
 // What is chosen by two numbers of a row, in the code otherwise than in the specification.
 std::function<Program()> chosen(const std::function<Expr(Program&, Expr p, Expr q, Expr x, Expr z)>& said,
                                 const std::function<Expr(Program&, Expr p, Expr q, Expr x, Expr z)>& done) {
@@ -576,6 +600,22 @@ TEST_CASE("adversary: what a tile is by either path of a branch by what a trip r
        {{1}},
        {},
        "numbers are not 0"},
+  });
+}
+
+TEST_CASE("adversary: trips of two loops by their numbers") {
+  const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {4, 300}, {3, 700}};
+  const std::string over = "a sum is over the whole extent";
+  attack({
+      {"the first one by itself", "", halves(1, 1), sizes},
+      {"two", "", halves(2, 2), sizes},
+      {"three", "", halves(3, 3), sizes},
+      {"eight", "", halves(8, 8), sizes},
+      {"nine", over, halves(9, 9), sizes, {}, "it is right"},
+      {"the third in none", over, halves(2, 3), sizes},
+      {"the second in both", over, halves(2, 1), sizes},
+      {"the third in both", over, halves(3, 2), sizes},
+      {"none in the first", "", halves(0, 0), sizes},
   });
 }
 

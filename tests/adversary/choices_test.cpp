@@ -280,7 +280,7 @@ TEST_CASE("adversary: what later trips leave out is nothing") {
       {"and the tile in which the end lies", "is over the whole extent",
        past({.when = behind(63), .always = 2}), sizes},
       {"and the one before", "is over the whole extent", past({.when = behind(64), .always = 2}), sizes},
-      {"all between the first two and the last", "the loop's state repeats",
+      {"all between the first two and the last", "a sum is over the whole extent",
        past({.always = 2, .never = true, .last = true}), sizes},
       {"the tile in which the end lies, unless it is the last", "the loop's state repeats",
        past({.when = behind(63), .always = 2, .last = true}), sizes},

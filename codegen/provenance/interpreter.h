@@ -263,6 +263,9 @@ private:
   // What follows trip `number`: the regions behind the nest where it was the last one, and `on` where it was not. Both with what the
   // number of trips then is known to be.
   void after_trip(State s, const Around& around, Sym number, const After& on);
+  // After a loop in rounds of several trips, `trips` = round u + c of them, u is some number of rounds. What is known is written in how
+  // many trips these are, and that they are whole rounds is forgotten; nothing where something is no line in u, or half a round.
+  void forget_rounds(State& s, Sym trips);
   // The trip from which on branches by its number alone, k.if_less(t, 2, ..), are decided as in all that follow.
   int decided_from(const Around& around) const;
   void nest(State s, const Around& around);

@@ -142,6 +142,70 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
   restore();
 }
 
+void Interpreter::forget_rounds(State& s, Sym trips) {
+  const auto all = symbols(trips);
+  if (all.size() != 1 || !running_.empty()) return;
+  const AtomId u = all[0];
+  const std::pair<AtomId, Sym> at0[] = {{u, Sym(0)}}, at1[] = {{u, Sym(1)}};
+  const auto round = (substitute(trips, at1) - substitute(trips, at0)).constant();
+  if (!round || *round < Int(2) || interval(context_.value(u)).lower != Int(0) ||
+      interval(context_.value(u)).upper)
+    return;
+  // What is a line in u, in whole rounds, is one in their trips.
+  const Sym passed = context_.symbol("_passed_" + context_.atom(u).name, {Int(0), std::nullopt});
+  bool lines = true;
+  const auto of = [&](Sym x) -> Sym {
+    if (!mentions(x, u)) return x;
+    const Sym begin = substitute(x, at0), slope = substitute(x, at1) - begin;
+    if (!(x == begin + slope * context_.value(u)) || mentions(slope, u) ||
+        divides(Sym(*round), slope) != Truth::yes) {
+      lines = false;
+      return x;
+    }
+    return begin + exact_div(slope, Sym(*round)) * passed;
+  };
+  const auto in = [&](Expr e) {
+    return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      ExprNode out = n;
+      if (n.fn == Fn::number) out.sym = of(n.sym);
+      for (Sym& x : out.index) x = of(x);
+      return out == n ? std::nullopt : std::optional(x_.make(std::move(out)));
+    }));
+  };
+  const std::function<void(Term&)> term = [&](Term& t) {
+    t.expr = in(t.expr);
+    for (Fact& f : t.facts) f.index = of(f.index), f.bound = of(f.bound);
+    for (Asked& a : t.asked) {
+      a.base = in(a.base);
+      for (Expr& e : a.where) e = in(e);
+    }
+    t.limit = of(t.limit), t.origin = of(t.origin), t.rounds = of(t.rounds), t.first = of(t.first);
+    for (auto& [low, high] : t.intervals) low = of(low), high = of(high);
+    for (auto* list : {&t.ends, &t.begins})
+      for (Sym& x : *list) x = of(x);
+    for (Term& other : t.others) term(other);
+  };
+  State out = s;
+  for (auto& [key, value] : out.regs) term(value.term);
+  for (Term& t : out.terms) term(t);
+  for (auto& [tensor, w] : out.stored) {
+    for (Sym& x : w.origin) x = of(x);
+    for (Written::Tile& tile : w.tiles)
+      for (Sym& x : tile.origin) x = of(x);
+    for (auto& [low, high] : w.runs) low = of(low), high = of(high);
+  }
+  for (auto& [tensor, tile] : out.read_tile)
+    for (Sym& x : tile.first) x = of(x);
+  for (State::Early& early : out.early)
+    for (Sym& x : early.origin) x = of(x);
+  auto relation = relation_, written = written_;
+  for (auto* list : {&relation, &written})
+    for (auto& [what, is] : *list) is = of(is), lines = lines && what != u;
+  for (const Guard& g : path_) lines = lines && !mentions(g.condition.a, u) && !mentions(g.condition.b, u);
+  if (!lines) return;
+  s = std::move(out), relation_ = std::move(relation), written_ = std::move(written);
+}
+
 int Interpreter::decided_from(const Around& around) const {
   constexpr int most = 8; // each of them is run by itself
   const AtomId t = *around.nest.t.as_atom();
@@ -175,15 +239,13 @@ void Interpreter::nest(State s, const Around& around) {
     refute("the loop runs at least once", to_string(extent),
            "it may end at 0: k.if_less(0, " + to_string(extent) + ", ..) around it says where not");
   // A number, a size's, or after another loop over that size one and so many more.
+  const auto relation_before = relation_, written_before = written_;
+  forget_rounds(s, relate(last->second));
   const Sym known = relate(last->second), some = known - Sym(known.constant_term());
   if (!known.is_constant() && !(some.as_atom() && known.constant_term() >= Int(0)))
-    refute(
-        "the number of a loop's trips is known", to_string(extent),
-        "it holds loops or branches, and its last one is " + to_string(known) +
-            (some.as_atom() || symbols(some).size() != 1
-                 ? "; a size that no loop before it is over"
-                 : ", since a loop before it over that size has several stages\n  hint   a Pipeline of one "
-                   "stage there, distance 0 and ring 1; or this loop before that one"));
+    refute("the number of a loop's trips is known", to_string(extent),
+           "it holds loops or branches, and its last one is " + to_string(known) +
+               "; a size that no loop before it is over");
   // In its trips the number of trips is not known, whatever was known of it before.
   const bool exiting = std::exchange(exiting_, false);
   const Open outer = open_[&around];
@@ -206,6 +268,7 @@ void Interpreter::nest(State s, const Around& around) {
   from(std::move(s), 0);
   open_[&around] = outer;
   exiting_ = exiting;
+  relation_ = relation_before, written_ = written_before;
 }
 
 // `first`, `next`: what trips second - 1 and `second` begin with, and there is a trip `second`.

@@ -19,7 +19,6 @@ Expr more_than(Program& k, int least, Expr entry) { return less_signed(k.integer
 // y(m) = sum of x(m, n) over the blocks of 64 that a mask has, z(m) = sum of x(m, n)^2 over all, or over those; one loop for each.
 struct Two {
   bool both = false;     ///< z is over the mask's blocks, too
-  bool lanes = false;    ///< the first loop has a ring of 2
   int fixed = 0;         ///< columns, where that is no size
   int asked = 0;         ///< more than that, of the second loop
   int further = 0;       ///< entries after the trip's
@@ -27,6 +26,7 @@ struct Two {
   bool one = false;      ///< both loops add to one sum, that of all blocks; the second where the mask says so
   bool rest = false;     ///< the first adds those that the mask has, the second the others
   bool unmasked = false; ///< the second adds all blocks
+  int stages = 1;        ///< of the first loop
 };
 std::function<Program()> two(Two how) {
   return [how] {
@@ -62,7 +62,7 @@ std::function<Program()> two(Two how) {
       k.update(into, {k.fold(Monoid::sum, v, 1)}, add);
     };
     const Pipeline plain{.distance = 0, .ring = 1};
-    k.loop(n, 64, how.lanes ? Pipeline{.distance = 2, .ring = 2} : plain, [&](Sym t) {
+    k.loop(n, 64, how.stages > 1 ? Pipeline{.distance = how.stages, .ring = how.stages} : plain, [&](Sym t) {
       const auto first = [&] { of_trip(t, squares, true); };
       if (how.one) of_trip(t, sum, false);
       if (how.rest) k.if_less(0, k.uniform(mask, t), [&] { of_trip(t, sum, false); });
@@ -460,7 +460,16 @@ TEST_CASE("adversary: blocks that a mask leaves out after another loop over them
       {"of one trip, after the same blocks", "", two({.both = true, .fixed = 40}), rows},
       {"of two trips", "", two({.both = true, .fixed = 100}), rows},
       {"of five trips", "", two({.fixed = 300}), rows},
-      {"after a loop with two stages", "its last one is 2*", two({.lanes = true}), sizes, {}, right},
+      {"after a loop with two stages", "", two({.stages = 2}), sizes},
+      {"after a loop with three stages",
+       "",
+       two({.stages = 3}),
+       {{1, 1}, {5, 64}, {9, 130}, {4, 300}, {3, 700}}},
+      {"after a loop with two stages, by more than 1", "y is what", two({.asked = 1, .stages = 2}), sizes},
+      {"after a loop with two stages, the next entry", "y is what", two({.further = 1, .stages = 2}), sizes},
+      {"after a loop with two stages, all blocks", "y is what", two({.unmasked = true, .stages = 2}), sizes},
+      {"after a loop with two stages, some blocks twice", "every element is summed once",
+       two({.one = true, .stages = 2}), sizes},
       {"by more than 1", "y is what", two({.asked = 1}), sizes},
       {"by more than 1, of one trip", "y is what", two({.fixed = 64, .asked = 1}), rows},
       {"the next entry", "y is what", two({.further = 1}), sizes},

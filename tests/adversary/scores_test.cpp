@@ -27,6 +27,7 @@ struct Two {
   bool rest = false;     ///< the first adds those that the mask has, the second the others
   bool unmasked = false; ///< the second adds all blocks
   int stages = 1;        ///< of the first loop
+  bool through_lds = false; ///< the second loop reads a tile in LDS
 };
 std::function<Program()> two(Two how) {
   return [how] {
@@ -37,7 +38,8 @@ std::function<Program()> two(Two how) {
     const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), z = k.output("z", Element::f32, {m, Sym(1)}),
                  x = k.input("x", Element::f32, {m, n}),
                  mask = k.input("mask", Element::i32, {count + Sym(1)}),
-                 others = k.input("others", Element::i32, {count + Sym(1)});
+                 others = k.input("others", Element::i32, {count + Sym(1)}),
+                 lds = k.lds("lds", Element::f32, {4, 64});
     const auto said = [&](Sym j, Expr v) {
       return choose(more_than(k, 0, k(mask, {floor_div(j, Sym(64))})), v, k.constant(0));
     };
@@ -56,9 +58,12 @@ std::function<Program()> two(Two how) {
     const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
     const Fragment sum = k.zeros(Element::f32, row, {4, 1}), squares = k.zeros(Element::f32, row, {4, 1});
     const auto of_trip = [&](Sym t, const Fragment& into, bool square) {
-      const Fragment f = k.load(k.tile(x, {4, 64}, {w, t}), tv, 1), v = k.map({f}, [&](const auto&e) {
-        return inside(Sym(64) * t + k.position(1), n, square ? e[0] * e[0] : e[0], 0);
-      });
+      if (how.through_lds && !square) k.copy(k.tile(x, {4, 64}, {w, t}), lds, tv, 1);
+      const Fragment f = how.through_lds && !square ? k.read(lds, tv, 1)
+                                                    : k.load(k.tile(x, {4, 64}, {w, t}), tv, 1),
+                     v = k.map({f}, [&](const auto&e) {
+                       return inside(Sym(64) * t + k.position(1), n, square ? e[0] * e[0] : e[0], 0);
+                     });
       k.update(into, {k.fold(Monoid::sum, v, 1)}, add);
     };
     const Pipeline plain{.distance = 0, .ring = 1};
@@ -375,7 +380,7 @@ std::function<Program()> second_block(int entry) {
 }
 
 // y(m) = sum of x(m, n): the first trips in one loop, those from `second` on in another.
-std::function<Program()> halves(int first, int second) {
+std::function<Program()> halves(int first, int second, bool more = false) {
   return [=] {
     Program k("halves", target(), 64);
     const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
@@ -390,6 +395,7 @@ std::function<Program()> halves(int first, int second) {
     };
     k.loop(n, 64, plain, [&](Sym t) { k.if_less(t, first, [&] { part(t); }); });
     k.loop(n, 64, plain, [&](Sym t) {
+      if (more) return k.if_less(Sym(second - 1), t, [&] { part(t); });
       k.if_less(
           t, second, [] {}, [&] { part(t); });
     });
@@ -461,6 +467,15 @@ TEST_CASE("adversary: blocks that a mask leaves out after another loop over them
       {"of two trips", "", two({.both = true, .fixed = 100}), rows},
       {"of five trips", "", two({.fixed = 300}), rows},
       {"after a loop with two stages", "", two({.stages = 2}), sizes},
+      {"after a loop with two stages, through LDS", "", two({.stages = 2, .through_lds = true}), sizes},
+      {"after a loop with three stages, through LDS",
+       "",
+       two({.stages = 3, .through_lds = true}),
+       {{1, 1}, {5, 64}, {4, 300}, {3, 700}}},
+      {"after a loop with two stages, through LDS, by more than 1", "y is what",
+       two({.asked = 1, .stages = 2, .through_lds = true}), sizes},
+      {"after a loop with two stages, through LDS, some blocks twice", "every element is summed once",
+       two({.one = true, .stages = 2, .through_lds = true}), sizes},
       {"after a loop with three stages",
        "",
        two({.stages = 3}),
@@ -625,6 +640,8 @@ TEST_CASE("adversary: trips of two loops by their numbers") {
       {"the second in both", over, halves(2, 1), sizes},
       {"the third in both", over, halves(3, 2), sizes},
       {"none in the first", "", halves(0, 0), sizes},
+      {"two and then the others by what is more", "", halves(2, 2, true), sizes},
+      {"three and then the others by what is more", over, halves(3, 2, true), sizes},
   });
 }
 

@@ -86,8 +86,15 @@ public:
               access.adds == FlowAdd::i32
                   ? before + more
                   : codegen::encode(format, codegen::decode(format, before) + codegen::decode(format, more));
-        } else if (v && words[b / 4][l] != Terms::unknown)
+        } else if (v && words[b / 4][l] != Terms::unknown) {
           e.value = (*v >> (8 * (b % 4))) & (size >= 4 ? 0xffffffffU : (1U << (8 * size)) - 1);
+          if (size == 8) { // in two words
+            const auto high = b / 4 + 1 < words.size() && words[b / 4 + 1][l] != Terms::unknown
+                                  ? t_.value(words[b / 4 + 1][l])
+                                  : std::nullopt;
+            e.value = high ? std::optional(*e.value | *high << 32) : std::nullopt;
+          }
+        }
         stores[address + b] = e;
         b += size;
       }
@@ -102,20 +109,23 @@ public:
     if (empties(t_, flow_.instruction(x.instruction), x)) return;
     const auto& i = flow_.instruction(x.instruction);
     const codegen::Atom* atom = matrix_atom(p_.target(), i);
-    if (atom == nullptr || bits(atom->mma->c_element) != 32) return;
+    const bool wide = atom != nullptr && atom->mma->c_element == Element::f64;
+    if (atom == nullptr || (bits(atom->mma->c_element) != 32 && !wide)) return;
     const Element result = atom->mma->c_element;
     const MatrixProduct& f = run_.product(*atom);
     std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
     const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
                            std::vector<Number>& to) {
       const int width = bits(format);
-      if (width != 4 && width != 8 && width != 16 && width != 32) return false;
+      if (width != 4 && width != 8 && width != 16 && width != 32 && format != Element::f64) return false;
       for (unsigned l = 0; l < 64; ++l)
         for (int v = 0; v < values; ++v) {
-          const auto w = t_.value(from.at(static_cast<std::size_t>(v * width / 32))[l]);
-          if (!w) return false;
+          const auto word = [&](int at) { return t_.value(from.at(static_cast<std::size_t>(at))[l]); };
+          const auto w = word(v * width / 32),
+                     high = width == 64 ? word(2 * v + 1) : std::optional<std::uint64_t>(0);
+          if (!w || !high) return false;
           to.push_back(RealArithmetic::number(
-              ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*w >> (v * width % 32)))));
+              ValuesOfWords::real_of_bits(format, (*w | *high << 32) >> (v * width % 32))));
         }
       return true;
     };
@@ -149,22 +159,25 @@ public:
     }
     for (std::size_t k = 0; k < x.d.size(); ++k)
       for (unsigned l = 0; l < 64; ++l)
-        x.d[k][l] = t_.constant(
-            bits_of(result, RealArithmetic::real(d[l * static_cast<std::size_t>(f.c_values) + k])));
+        x.d[k][l] = t_.constant(static_cast<std::uint32_t>(
+            bits_of(result,
+                    RealArithmetic::real(d[l * static_cast<std::size_t>(f.c_values) + (wide ? k / 2 : k)])) >>
+            (wide && k % 2 == 1 ? 32 : 0)));
   }
 
   std::optional<bool> decide(Word) override { return std::nullopt; }
 
 private:
-  static std::uint32_t bits_of(Element format, double v) {
-    return format == Element::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(v))
-                                  : static_cast<std::uint32_t>(codegen::encode(format, v));
+  static std::uint64_t bits_of(Element format, double v) {
+    return format == Element::f64   ? std::bit_cast<std::uint64_t>(v)
+           : format == Element::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(v))
+                                    : static_cast<std::uint32_t>(codegen::encode(format, v));
   }
 
   /// The tensor in which an address lies, and its byte there.
   [[nodiscard]] std::pair<int, std::int64_t> home(std::uint64_t address) const {
     for (const auto& [id, p] : pointers_)
-      if (address >= p && address - p < (std::uint64_t{1} << 39))
+      if (address >= p && address - p < (std::uint64_t{1} << 40))
         return {id, static_cast<std::int64_t>(address - p)};
     return {-1, static_cast<std::int64_t>(address)};
   }
@@ -198,12 +211,12 @@ private:
         if (bits(format) < 8) {
           std::uint32_t all = 0;
           for (int bit = 0; bit < 8; bit += bits(format))
-            all |= bits_of(format, run_.real_at(tensor, at, bit)) << bit;
+            all |= static_cast<std::uint32_t>(bits_of(format, run_.real_at(tensor, at, bit))) << bit;
           return all;
         }
         const double v = run_.real_at(tensor, at);
-        const std::uint32_t element = bits_of(format, v);
-        return (element >> (8 * (offset - at))) & 0xffU;
+        const std::uint64_t element = bits_of(format, v);
+        return static_cast<std::uint32_t>(element >> (8 * (offset - at))) & 0xffU;
       }
     }
     note(access, lane, "loads " + name(address) + ", which the code does not");
@@ -341,7 +354,7 @@ void Sides::concrete_at(const Sample& of, unsigned k, const CodeRun::Entries& ch
     if (t.space != codegen::Space::global) continue;
     // All bits of the upper word in turn; a pointer is below 2^47.
     const unsigned pattern = k % 2 == 0 ? 0x2a55U : 0x55aaU;
-    const std::uint64_t p = (std::uint64_t{pattern ^ (0x100U * static_cast<unsigned>(t.id))} << 32) +
+    const std::uint64_t p = (std::uint64_t{pattern ^ (0x200U * static_cast<unsigned>(t.id))} << 32) +
                             0xfffff000U - 4096U * (k + 16U * static_cast<unsigned>(t.id));
     pointers[t.id] = p;
     o.values[t.name + ".lo"] = static_cast<std::uint32_t>(p);
@@ -454,7 +467,7 @@ void Sides::concrete_at(const Sample& of, unsigned k, const CodeRun::Entries& ch
                 how_often(e.adds) + " it";
     }
     if (!found->second.value || e.contested) continue;
-    const double got = ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
+    const double got = ValuesOfWords::real_of_bits(format, *found->second.value);
     const double wanted = RealArithmetic::real(e.value);
     const double tolerance = RealArithmetic::error(e.value) + CodeRun::rounding(format, e.value);
     if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||

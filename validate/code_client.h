@@ -191,9 +191,10 @@ public:
         meeting->lanes.back().word = words[0][l] = values_.word(Element::i32, now);
         return;
       }
-      const unsigned per_word = 8 * std::min(4U, access.bytes) / size;
-      for (unsigned k = 0; k < words.size(); ++k) {
-        std::vector<Number> numbers(32 / size, 0);
+      const bool wide = size == 64; // an element in two words
+      const unsigned per_word = wide ? 1 : 8 * std::min(4U, access.bytes) / size;
+      for (unsigned k = 0; k < words.size(); k += wide ? 2 : 1) {
+        std::vector<Number> numbers(wide ? 1 : 32 / size, 0);
         for (unsigned e = 0; e < per_word; ++e) {
           const ElementAccess a = first.further(32 * k + e * size);
           numbers[e] = run_.value_of(a);
@@ -218,7 +219,10 @@ public:
           }
           trace->loads.try_emplace(a, MachineEvent{access.instruction, access.wave, l, numbers[e], {}});
         }
-        words[k][l] = values_.word(format, numbers);
+        if (wide)
+          for (const unsigned half : {0U, 1U}) words[k + half][l] = values_.half_of_f64(numbers[0], half);
+        else
+          words[k][l] = values_.word(format, numbers);
       }
     });
   }
@@ -240,7 +244,8 @@ public:
       if (first.name->inside.never) return;
       for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         values_.forget_missing();
-        const auto v = values_.read(words[bit / 32][l], format, bit % 32 / size);
+        const auto v = size == 64 ? values_.read_f64(words[bit / 32][l], words[bit / 32 + 1][l])
+                                  : values_.read(words[bit / 32][l], format, bit % 32 / size);
         const ElementAccess at = first.further(bit);
         if (given(at.name->tensor)) {
           if (trace->in_place.drawn)
@@ -684,7 +689,7 @@ private:
       const auto first = u ? first_of(access, *u, l) : std::nullopt;
       const Element format = first ? p_.tensor(first->name->tensor).element : Element::f32;
       const int width = bits(format);
-      if (first && ((width != 4 && width != 8 && width != 16 && width != 32) ||
+      if (first && ((width != 4 && width != 8 && width != 16 && width != 32 && format != Element::f64) ||
                     access.bytes * 8 % static_cast<unsigned>(width) != 0))
         why_ = "parts of elements";
       else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))

@@ -163,7 +163,14 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       return true;
     };
     const auto d1 = values_->datum(x), d2 = values_->datum(y);
-    if (d1 && d2) {
+    if (d1 && d2 && d1->format == Element::f64 && d2->format == Element::f64) {
+      if (d1->numbers[1] != d2->numbers[1])
+        r.kind = Related::Kind::unknown;
+      else if (find(Element::f64, 1, false, [&](Word w, unsigned) -> std::optional<Number> {
+                 return (w == x ? d1 : d2)->numbers[0];
+               }))
+        r.half = static_cast<int>(d1->numbers[1]);
+    } else if (d1 && d2) {
       if (d1->format == d2->format && d1->numbers.size() == d2->numbers.size())
         find(d1->format, static_cast<unsigned>(d1->numbers.size()), false,
              [&](Word w, unsigned e) -> std::optional<Number> { return (w == x ? d1 : d2)->numbers[e]; });
@@ -285,7 +292,8 @@ bool Sides::attempt(Abstract& a, std::string& why) {
     for (const int p : r.places)
       numbers.push_back(p < 0 ? apply(Function::fresh, (Number{1} << 62) + halves_++)
                               : a.start[static_cast<std::size_t>(p)]);
-    return values_->word(r.format, numbers);
+    return r.half < 0 ? values_->word(r.format, numbers)
+                      : values_->half_of_f64(numbers[0], static_cast<unsigned>(r.half));
   };
   for (unsigned w = 0; w < begin.waves(); ++w) {
     for (unsigned r = 0; r < Flow::scalars; ++r)

@@ -692,7 +692,9 @@ void Sides::explore(Path start, Abstract* a) {
         } else if (r.kind == Related::Kind::data) {
           for (std::size_t e = 0; e < r.places.size(); ++e) {
             if (r.places[e] < 0) continue;
-            const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
+            const auto v = now == 0     ? std::nullopt
+                           : r.half < 0 ? values_->read(now, r.format, static_cast<unsigned>(e))
+                                        : values_->of_half(now, static_cast<unsigned>(r.half));
             if (v && *v == end[static_cast<std::size_t>(r.places[e])]) continue;
             // Another place that held the same at both heads may be the one.
             const auto kind = static_cast<std::size_t>(a->first_kind[static_cast<std::size_t>(r.places[e])]);

@@ -147,7 +147,8 @@ double CodeRun::rounding(Element format, Number v) {
   switch (format) {
   case Element::f16: return unit(10, -14, 65504);
   case Element::bf16: return unit(7, -126, 3e38) + RealArithmetic::flushed(x);
-  case Element::f32: return RealArithmetic::flushed(x);
+  case Element::f32:
+  case Element::f64: return RealArithmetic::flushed(x);
   case Element::i32: return x < 16'000'000 ? 0 : INFINITY;
   case Element::i8: return x > 127 ? INFINITY : 1;
   default: return bits(format) == 8 ? unit(2, 1 - codegen::facts(format).bias, 200) : INFINITY;

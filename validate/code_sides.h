@@ -213,6 +213,7 @@ struct Related {
   Kind kind = Kind::unknown;
   Element format = Element::f32;
   std::vector<int> places; ///< -1: a half of which nothing is known, which may be read and then dropped
+  int half = -1;           ///< of f64: which word of the number
   Word step = 0;           ///< of a period: a number, or made of arguments
 };
 

@@ -95,7 +95,9 @@ Sym Formulas::digits(Sym s) {
   s = by_tables(s);
   const auto digit = [&](Sym x, Sym divisor, const Interval& range) {
     const auto [at, fresh] = digits_.try_emplace({x, divisor});
-    if (fresh) at->second = c.symbol("_digit" + std::to_string(digits_.size()), range);
+    if (fresh) // a name for all Formulas of these symbols: another one of the same name has the same range
+      at->second =
+          c.symbol("_digit" + std::to_string(random_of(stable_hash(x), stable_hash(divisor))), range);
     return at->second;
   };
   const auto quotient_in = [&](const Term& t) -> std::optional<AtomId> {

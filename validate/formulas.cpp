@@ -1048,6 +1048,14 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
     }
     return out;
   }
+  if (kind == TermKind::bit) { // the same of all numbers that are congruent modulo 2^32
+    const auto s = of(t_.children(c)[0]);
+    if (!s || has_element(*s)) return std::nullopt;
+    const Sym low(std::int64_t{1} << t_.raw(c)), two(std::int64_t{2} << t_.raw(c));
+    const Sym bit = floor_div(*s, low) - Sym(2) * floor_div(*s, two);
+    require(out, value ? bit - Sym(1) : -bit);
+    return out;
+  }
   const bool borrows = kind == TermKind::borrow && !t_.is_wide(t_.children(c)[0]);
   if (kind != TermKind::less_signed && kind != TermKind::less_unsigned && !borrows) return std::nullopt;
   const Word x = t_.children(c)[0], y = t_.children(c)[1];

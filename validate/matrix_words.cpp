@@ -111,10 +111,21 @@ std::optional<std::vector<Number>> multiply_words(FlowMatrix& x, const runtime::
                                                   const codegen::Atom& atom, const MatrixProduct& f,
                                                   ValuesOfWords& values, std::string& why) {
   if (x.c.empty() && i.operands[3].value != 0) return std::nullopt;
-  if (bits(atom.mma->c_element) != 32) return std::nullopt;
+  const bool wide = atom.mma->c_element == Element::f64;
+  if (bits(atom.mma->c_element) != 32 && !wide) return std::nullopt;
   std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
   const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int count,
                          std::vector<Number>& to) {
+    if (format == Element::f64) {
+      if (static_cast<int>(from.size()) != 2 * count) return false;
+      for (unsigned l = 0; l < 64; ++l)
+        for (std::size_t v = 0; v < from.size(); v += 2) {
+          const auto n = values.read_f64(from[v][l], from[v + 1][l]);
+          if (!n) return false;
+          to.push_back(*n);
+        }
+      return true;
+    }
     const int per_word = 32 / bits(format);
     if (static_cast<int>(from.size()) * per_word < count) return false;
     for (unsigned l = 0; l < 64; ++l)
@@ -152,9 +163,11 @@ std::optional<std::vector<Number>> multiply_words(FlowMatrix& x, const runtime::
   }
   f(a, b, c, d);
   for (std::size_t k = 0; k < x.d.size(); ++k)
-    for (unsigned l = 0; l < 64; ++l)
-      x.d[k][l] = values.word(atom.mma->c_element,
-                              std::span(d).subspan(l * static_cast<std::size_t>(f.c_values) + k, 1));
+    for (unsigned l = 0; l < 64; ++l) {
+      const std::size_t first = l * static_cast<std::size_t>(f.c_values);
+      x.d[k][l] = wide ? values.half_of_f64(d[first + k / 2], k % 2)
+                       : values.word(atom.mma->c_element, std::span(d).subspan(first + k, 1));
+    }
   return d;
 }
 

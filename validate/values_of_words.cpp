@@ -23,10 +23,12 @@ bool is_plain(const Instruction& i) {
 
 } // namespace
 
-double ValuesOfWords::real_of_bits(Element format, std::uint32_t bits) {
-  if (format == Element::f32) return std::bit_cast<float>(bits);
+double ValuesOfWords::real_of_bits(Element format, std::uint64_t bits) {
+  if (format == Element::f64) return std::bit_cast<double>(bits);
+  const auto word = static_cast<std::uint32_t>(bits);
+  if (format == Element::f32) return std::bit_cast<float>(word);
   const int width = codegen::bits(format);
-  return codegen::decode(format, width < 32 ? bits & ((1U << width) - 1) : bits);
+  return codegen::decode(format, width < 32 ? word & ((1U << width) - 1) : word);
 }
 
 Word ValuesOfWords::word(Element format, std::span<const Number> elements) {
@@ -146,7 +148,7 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
   }
   if (t_.kind(w) == TermKind::datum) {
     const Kept& d = data_[t_.raw(w)];
-    if (d.format == format && index < d.count) return numbers_[d.first + index];
+    if (d.format == format && index < d.count && format != Element::f64) return numbers_[d.first + index];
     if (d.format == Element::f32 && d.count == 1 && format == Element::bf16 && index == 1) {
       if (any_rounding_) return numbers_[d.first];
       if (missing_.empty()) missing_ = cut_off;
@@ -677,6 +679,62 @@ std::optional<Number> ValuesOfWords::divided(Word quotient, Word denominator, Wo
   context_->second = std::move(kept);
   const Number wanted = multiply(*x, inverse(*y));
   return q == wanted ? std::optional(wanted) : std::nullopt;
+}
+
+std::optional<Number> ValuesOfWords::read_f64(Word low, Word high) {
+  const auto nothing = [&](Word w) -> std::optional<Number> {
+    if (missing_.empty())
+      missing_ = w == 0 || w == Terms::unknown ? "a word that nothing is known of"
+                                               : "a value of f64 for " + t_.text(w, 4);
+    return std::nullopt;
+  };
+  for (const Word w : {low, high})
+    if (w == 0 || w == Terms::unknown) return nothing(w);
+  const auto a = t_.value(low), b = t_.value(high);
+  if (a && b) return arithmetic_->constant(real_of_bits(Element::f64, *a | *b << 32));
+  const TermKind kind = t_.kind(low);
+  if (kind != t_.kind(high)) return nothing(high);
+  if (kind == TermKind::datum) {
+    const auto x = of_half(low, 0), y = of_half(high, 1);
+    return x && x == y ? x : nothing(low);
+  }
+  if (kind == TermKind::select && t_.children(low)[0] == t_.children(high)[0]) {
+    const std::array<Word, 3> x{t_.children(low)[0], t_.children(low)[1], t_.children(low)[2]};
+    const std::array<Word, 2> y{t_.children(high)[1], t_.children(high)[2]};
+    const auto yes = read_f64(x[1], y[0]);
+    return chosen(x[0], yes, read_f64(x[2], y[1]));
+  }
+  // Both words of one result.
+  if (kind == TermKind::function && t_.raw(low) >> 32 == 0 &&
+      t_.raw(high) == (t_.raw(low) | std::uint64_t{1} << 32) &&
+      std::equal(t_.children(low).begin(), t_.children(low).end(), t_.children(high).begin(),
+                 t_.children(high).end()))
+    if (const auto v = of_f64_function(low)) return v;
+  return nothing(low);
+}
+
+std::optional<Number> ValuesOfWords::of_f64_function(Word low) {
+  const Instruction& i = flow_.instruction(t_.raw(low) & 0xffffffffU);
+  const std::string_view n = i.mnemonic;
+  if (i.modifiers.clamp || i.modifiers.omod != 0 || i.form == runtime::isa::Form::sdwa) return std::nullopt;
+  const std::vector<Word> a(t_.children(low).begin(), t_.children(low).end());
+  const bool fma = n == "v_fma_f64" || n == "v_fmac_f64";
+  const bool two = n == "v_add_f64" || n == "v_mul_f64" || n == "v_max_f64" || n == "v_min_f64";
+  if ((!fma && !two) || a.size() != (fma ? 6U : 4U)) return std::nullopt;
+  std::array<Number, 3> x{};
+  for (std::size_t k = 0; 2 * k < a.size(); ++k) {
+    auto v = read_f64(a[2 * k], a[2 * k + 1]);
+    if (!v) return std::nullopt;
+    if (k + 1 < i.operands.size()) { // v_fmac adds to its destination, which has no modifiers
+      if (i.operands[k + 1].abs) v = extremes_.join(*v, negate(*v), true);
+      if (i.operands[k + 1].neg) v = negate(*v);
+    }
+    x[k] = *v;
+  }
+  if (fma) return arithmetic_->sum(arithmetic_->product(x[0], x[1]), x[2]);
+  if (n == "v_add_f64") return arithmetic_->sum(x[0], x[1]);
+  if (n == "v_mul_f64") return arithmetic_->product(x[0], x[1]);
+  return extremes_.join(x[0], x[1], n == "v_max_f64");
 }
 
 std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigned index) {

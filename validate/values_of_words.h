@@ -46,6 +46,20 @@ public:
   }
   /// Element number `index` of a word in that format.
   [[nodiscard]] std::optional<Number> read(Word word, Element format, unsigned index);
+  /// The low or the high word (`half` 0, 1) of a number of f64.
+  [[nodiscard]] Word half_of_f64(Number v, unsigned half) {
+    const Number both[] = {v, half};
+    return word(Element::f64, both);
+  }
+  /// The number of which a word is that half.
+  [[nodiscard]] std::optional<Number> of_half(Word word, unsigned half) const {
+    const auto d = datum(word);
+    const bool is = d && d->format == Element::f64 && d->numbers.size() == 2 && d->numbers[1] == half;
+    return is ? std::optional(d->numbers[0]) : std::nullopt;
+  }
+  /// The number of f64 that two words are together: halves of one number, constants, or what one instruction has made of such pairs. No
+  /// conversion from or to f32 is taken for the number itself.
+  [[nodiscard]] std::optional<Number> read_f64(Word low, Word high);
   /// x as v_cvt_i32_f32 makes it an integer, where the word is that.
   [[nodiscard]] std::optional<Number> truncated(Word word);
   /// 1 where the condition holds, else 0, as a number that no size is known for.
@@ -66,8 +80,8 @@ public:
                                            const Flat<Number, bool>& of_code);
   std::function<bool(Number)> is_of_code;
   [[nodiscard]] Number number_of(Sym s);
-  /// The real number that bits are in f32, f16 or bf16.
-  [[nodiscard]] static double real_of_bits(Element format, std::uint32_t bits);
+  /// The real number that bits are in f64, f32, f16 or bf16.
+  [[nodiscard]] static double real_of_bits(Element format, std::uint64_t bits);
   [[nodiscard]] Extremes& extremes() { return extremes_; }
   /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
   void compute_with(FieldArithmetic& arithmetic) { arithmetic_ = &arithmetic; }
@@ -96,6 +110,7 @@ private:
   Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);
   std::optional<Number> of_function(Word word, Element format, unsigned index);
+  std::optional<Number> of_f64_function(Word low);
   /// The word that holds the same bits as `word` from `at` on, as deep as packing goes; where they are there. 0: zeros.
   std::optional<std::pair<Word, unsigned>> packed(Word word, unsigned at, unsigned width);
   /// `width` bits of a word from `at` on as a number with a sign.

@@ -435,12 +435,13 @@ std::optional<Number> ValuesOfWords::truth(Word condition) {
 /// v_cmp of two numbers, by what it is where the first is less, equal, greater, and where one is a NaN: of c, whether x >= y, and d,
 /// whether y >= x, which are both 0 there.
 std::optional<Number> ValuesOfWords::compared(Word w) {
-  if (t_.kind(w) != TermKind::function || t_.raw(w) >> 32 != 99 || t_.children(w).size() != 2)
-    return std::nullopt;
+  if (t_.kind(w) != TermKind::function || t_.raw(w) >> 32 != 99) return std::nullopt;
   const Instruction& i = flow_.instruction(t_.raw(w) & 0xffffffffU);
   const std::string_view n = i.mnemonic;
-  if (!n.starts_with("v_cmp_") || !n.ends_with("_f32") || i.modifiers.clamp ||
-      i.form == runtime::isa::Form::sdwa || i.operands.size() != 3)
+  const bool wide = n.ends_with("_f64");
+  const std::vector<Word> a(t_.children(w).begin(), t_.children(w).end());
+  if (!n.starts_with("v_cmp_") || (!n.ends_with("_f32") && !wide) || a.size() != (wide ? 4U : 2U) ||
+      i.modifiers.clamp || i.form == runtime::isa::Form::sdwa || i.operands.size() != 3)
     return std::nullopt;
   std::string_view relation = n.substr(6, n.size() - 10);
   const bool negated = relation.size() == 3 && relation[0] == 'n';
@@ -453,7 +454,7 @@ std::optional<Number> ValuesOfWords::compared(Word w) {
   if (at == std::end(relations)) return std::nullopt;
   std::array<Number, 2> of{};
   for (std::size_t k = 0; k < 2; ++k) {
-    auto v = read(t_.children(w)[k], Element::f32, 0);
+    auto v = wide ? read_f64(a[2 * k], a[2 * k + 1]) : read(a[k], Element::f32, 0);
     const auto& o = i.operands[k + 1];
     if (!v || o.sext) return std::nullopt;
     if (o.abs) v = extremes_.join(*v, negate(*v), true);

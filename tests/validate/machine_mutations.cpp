@@ -435,6 +435,20 @@ std::vector<Subject> subjects(const std::string& more) {
              gemm},
             {"gemm", {{"tile", "32x96x64"}, {"waves", "2x2"}, {"arch", "gfx950"}, {"dtype", "f32"}}, gemm}};
   }
+  if (more == "f64") // numbers in two words
+    return {
+        {"gemm", {{"tile", "16x64x16"}, {"waves", "1x4"}, {"dtype", "f64"}}, gemm},
+        {"gemm",
+         {{"tile", "32x32x16"},
+          {"waves", "2x1"},
+          {"dtype", "f64"},
+          {"arch", "gfx950"},
+          {"alpha", "yes"},
+          {"beta", "yes"}},
+         gemm},
+        {"gemm",
+         {{"tile", "32x32x16"}, {"waves", "1x2"}, {"dtype", "f64"}, {"bias", "yes"}, {"activation", "relu"}},
+         gemm}};
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -510,9 +524,10 @@ int main(int argc, char** argv) {
                  "twelve kernels; "
                  "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
                  "guards that a path decides; `stream`, loops one after the other that store; `recent`: "
-                 "states in place; `parts`, of K, and quotients by numbers that are no powers of two")
+                 "states in place; `parts`, of K, and quotients by numbers that are no powers of two; `f64`, "
+                 "numbers in two words")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns", "ahead", "stream", "recent", "parts"}));
+                             "windows", "tables", "turns", "ahead", "stream", "recent", "parts", "f64"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -550,7 +550,11 @@ Expr Expressions::normal(Expr e) {
     for (const int t : sum.fn == Fn::add ? sum.args : std::vector<int>{x.id}) {
       const ExprNode term = node(t);
       if (term.fn == Fn::constant) {
-        factors.push_back(constant(rounded(std::exp2(rounded(term.value)))).id);
+        // 2^-1154 is no 0: times 2^x it is 1 where x is 1154. Beyond what products of a few such hold it stays a power of 2.
+        constexpr double most = 64;
+        const bool plain = std::fabs(term.value) <= most || std::isinf(term.value);
+        factors.push_back(plain ? constant(rounded(std::exp2(rounded(term.value)))).id
+                                : make({.fn = Fn::exp2, .args = {t}}).id);
         continue;
       }
       double factor = 1;

@@ -228,6 +228,12 @@ std::vector<std::pair<Sym, Sym>> Interpreter::intervals_of(const ExprNode& fold)
   return out;
 }
 
+Interpreter::Choice Interpreter::at_index(Choice c, Sym index) {
+  const std::pair<AtomId, Sym> here[] = {{*bound_.as_atom(), index}};
+  c.of = x_.substitute(c.of, here);
+  return c;
+}
+
 Term Interpreter::masked(const Choice& c, bool holds, Term t) {
   const auto inside = [&](const std::vector<std::pair<Sym, Sym>>& intervals) {
     return std::all_of(intervals.begin(), intervals.end(),
@@ -237,10 +243,9 @@ Term Interpreter::masked(const Choice& c, bool holds, Term t) {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     const auto intervals = intervals_of(n);
     if (!inside(intervals)) return std::nullopt;
-    const std::pair<AtomId, Sym> rename[] = {{*n.sym.as_atom(), bound_}};
-    return x_.partial_fold(
-        n.monoid, bound_, n.index[0], intervals,
-        chosen(c, holds, x_.substitute({&x_, n.args[0]}, rename), empty_element(n.monoid)));
+    // By its own index: that of a term around it is bound_.
+    return x_.partial_fold(n.monoid, n.sym, n.index[0], intervals,
+                           chosen(at_index(c, n.sym), holds, {&x_, n.args[0]}, empty_element(n.monoid)));
   });
   if (t.partial && inside(t.intervals)) {
     const double empty = empty_element(t.monoid);
@@ -272,11 +277,10 @@ Term Interpreter::left_out(const Choice& c, bool holds, Term t) {
   t.expr = x_.rewrite(t.expr, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     auto intervals = intervals_of(n);
-    const std::pair<AtomId, Sym> rename[] = {{*n.sym.as_atom(), bound_}};
-    const Expr body = x_.substitute({&x_, n.args[0]}, rename);
-    if (!without_trip(c, holds, x_.normal(body), n.monoid, intervals)) return std::nullopt;
+    const Expr body{&x_, n.args[0]};
+    if (!without_trip(at_index(c, n.sym), holds, x_.normal(body), n.monoid, intervals)) return std::nullopt;
     if (intervals.empty()) return x_.constant(empty_element(n.monoid));
-    return x_.partial_fold(n.monoid, bound_, n.index[0], intervals, body);
+    return x_.partial_fold(n.monoid, n.sym, n.index[0], intervals, body);
   });
   if (t.partial && without_trip(c, holds, x_.normal(t.expr), t.monoid, t.intervals) && t.intervals.empty()) {
     Term none; // of no element

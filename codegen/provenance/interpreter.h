@@ -177,6 +177,8 @@ private:
   Term either(const Choice& c, Term yes, Term no);
   // The body of a fold where the condition is as `holds` says, and the empty element where not.
   Expr chosen(const Choice& c, bool holds, Expr body, double empty);
+  // The same of element `index`.
+  Choice at_index(Choice c, Sym index);
   // What it is where the condition is as `holds` says, and no more than that: folds over elements of the trip with their bodies chosen.
   Term masked(const Choice& c, bool holds, Term t);
   // What it is where the condition is not: folds without the trip's elements, which are all empty.

@@ -494,10 +494,35 @@ void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>&
       if (const Expr now = settled(e); !(now == x_.constant(1))) where.push_back(now);
     return Domains::Of::of(settled(a.base), where);
   };
+  // What is asked for of the elements of a fold says nothing of those of another one, whose index has the same name.
+  std::set<AtomId> indices{*bound_.as_atom()};
+  for (const Expr e : {wanted, expected})
+    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn == Fn::fold) indices.insert(*n.sym.as_atom());
+      return std::nullopt;
+    });
+  const auto has_index = [&](auto&& self, int id, const std::set<AtomId>& loose) -> bool {
+    const ExprNode n = x_.node(id);
+    const auto in = [&](Sym s) {
+      const std::vector<AtomId> all = symbols(s);
+      return std::any_of(all.begin(), all.end(), [&](AtomId a) { return loose.contains(a); });
+    };
+    std::set<AtomId> inner = loose; // a fold's own index is bound in it
+    if (n.fn == Fn::fold)
+      inner.erase(*n.sym.as_atom());
+    else if (n.sym.context() != nullptr && in(n.sym))
+      return true;
+    return std::any_of(n.index.begin(), n.index.end(), in) ||
+           std::any_of(n.args.begin(), n.args.end(), [&](int a) { return self(self, a, inner); });
+  };
+  const auto of_fold = [&](const Domains::Of& part) {
+    const auto one = [&](int id) { return has_index(has_index, id, indices); };
+    return one(part.base) || std::any_of(part.where.begin(), part.where.end(), one);
+  };
   for (const Expr e : {wanted, expected})
     for (const auto& [what, need] : Domains::Needs(domains_.needs(e)))
       for (const auto& [part, of_part] : parts_of(of(asking(what, need, nullptr)), need))
-        Domains::add(allowed, part, of_part);
+        if (!of_fold(part)) Domains::add(allowed, part, of_part);
   for (const Asked& a : asked)
     for (const auto& [what, need] : parts_of(of(a), a.need)) {
       const unsigned missing = domains_.open(what.base, need) & ~Domains::met(what, allowed);

@@ -434,6 +434,8 @@ std::vector<std::pair<AtomId, Sym>> Interpreter::known_of_others(const Around* a
            std::any_of(running_.begin(), running_.end(),
                        [&](const Running& trip) { return open_.at(trip.around).counts.contains(x); });
   };
+  // Whoever asks what is known asks how many trips the loop before had: what follows is looked at after each number of them.
+  if (trips_count_ != 0) asked_for_trips_ = true;
   // What was known before a nest, as it was known then: since then it may be in terms of how many trips that has.
   std::vector<std::pair<AtomId, Sym>> known;
   for (const auto& [what, is] : relation_) {

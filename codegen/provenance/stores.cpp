@@ -543,6 +543,7 @@ void Interpreter::finish(const State& s) {
         left_to_last_.emplace_back(spec.tensor, *other);
         continue;
       }
+      asked_for_trips_ = true; // what is known goes on with it
       unwritten_.push_back({&spec, relation_});
       continue;
     }

@@ -281,6 +281,143 @@ class Guide(unittest.TestCase):
             self.assertLessEqual(lengths[0], lengths[1], python)
 
 
+class FalseProofs(unittest.TestCase):
+    """Programs that were proved and wrong, each for a reason of its own; where the right one is near it, it is built."""
+
+    def refused(self, build, why="y is what the specification says"):
+        with self.assertRaisesRegex(inlay.ProgramError, why):
+            build()
+
+    def test_the_index_of_a_fold_in_a_fold(self):
+        def program(row, begin):
+            k = Program("p", "gfx942", 64)
+            m = k.size("m", least=1, most=64)
+            y, x, mask = k.output("y", "f32", [1, 1]), k.input("x", "f32", [m, m]), k.input("mask", "i32", [1])
+            there = lambda i: codegen.less_signed(k.integer(0), integer(mask[i // 64]))
+            most = lambda r: k.fold("max", m, lambda c: codegen.choose(there(c), x[row(r, c), c], k.constant(-numpy.inf)))
+            k.computes(y, lambda i, j: k.sum(m, lambda r: codegen.choose(there(r), most(r), k.constant(0))))
+            k.workgroups(0, 1, 1)
+            tv = rows_tv(64, 64, 1, 64)
+            of_row = codegen.without_axis(tv, 1)
+            total, none = k.zeros("f32", codegen.without_axis(of_row, 0), [1, 1]), k.full(-numpy.inf, of_row, [64, 1])
+
+            @k.loop(m, 64, distance=0, ring=1)
+            def _(t):
+                @k.if_less(0, k.uniform(mask, t))
+                def _():
+                    tile = k.fill(k.load(k.tile(x, [64, 64], [0, t]), tv, 1), 1, 64 * t, m, -numpy.inf)
+                    rows = k.map([none, k.fold("max", tile, 1)], codegen.max)
+                    k.update(total, [k.fold("sum", k.fill(rows, 0, 0, m, 0), 0)], lambda a, b: a + b)
+            k.store(total, k.tile(y, [1, 1], [0, 0]), 1)
+            return k.build()
+        self.refused(lambda: program(lambda r, c: c, 0))
+        right = program(lambda r, c: r, 0)
+        for m in (1, 5, 64):
+            x = (numpy.arange(m * m) * 7 % 11).reshape(m, m).astype(numpy.float32)
+            y = numpy.zeros((1, 1), numpy.float32)
+            right.run(y, x, numpy.ones(1, numpy.int32), m=m, check="all")
+            self.assertEqual(y[0, 0], x.max(1).sum())
+
+    def test_a_condition_of_the_elements_of_another_fold(self):
+        k = Program("p", "gfx942", 64)
+        m = k.size("m", most=1024)
+        y, x, a, s, p = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, 128]), k.input("a", "f32", [m, 128]), k.input("s", "f32", [m, 1]), k.input("p", "i32", [m, 128])
+        there = lambda e: codegen.less_signed(k.integer(0), integer(e))
+        zero = k.constant(0)
+        k.computes(y, lambda i, j: k.sum(128, 0, 64, lambda e: codegen.choose(there(p[i, e]), exp(a[i, e] / s[i, 0]), zero))
+                   + k.sum(128, lambda e: codegen.choose(there(p[i, e]), x[i, e], zero)))
+        w = k.workgroups(0, m, 4)
+        whole, half = rows_tv(4, 128, 1, 64), rows_tv(4, 64, 1, 64)
+        load = lambda t, n, tv: k.load(k.tile(t, [4, n], [w, 0]), tv, 1)
+        divisor = load(s, 1, codegen.without_axis(whole, 1))
+        first = k.map([load(a, 64, half), load(p, 64, half), load(s, 1, codegen.without_axis(half, 1))], lambda a, p, s: codegen.choose(there(p), exp(a / s), zero))
+        second = k.map([load(x, 128, whole), load(p, 128, whole), divisor], lambda x, p, s: codegen.choose(there(p), x / s, zero))
+        sums = [k.fold("sum", first, 1), k.fold("sum", second, 1), divisor]
+        k.store(k.map(sums, lambda a, b, s: a + b * s), k.tile(y, [4, 1], [w, 0]), 1)
+        self.refused(k.build, "a map loses no condition")  # where s is 0 and p is above 0 from the 64th element on alone
+
+    def test_powers_of_large_numbers(self):
+        def program(spec, code):
+            k = Program("p", "gfx942", 64)
+            n = k.size("n", most=1024)
+            y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+            k.computes(y, lambda i: spec(x[i]))
+            w, tv = k.workgroups(0, n, 64), line_tv(64, 1, 64)
+            k.store(k.map([k.load(k.tile(x, [64], [w]), tv, 1)], code), k.tile(y, [64], [w]), 1)
+            return k.build()
+        for by in (800, -800, 100, -100, 1e30):  # exp of it is 0 or infinite, here or in f32
+            for wrong in (lambda x: x * 0, lambda x: 2 * exp(x - by), lambda x: exp(x) * exp(x - by)):
+                self.refused(lambda: program(lambda x: exp(x - by), wrong))
+            program(lambda x: exp(x - by), lambda x: exp(x - by))
+
+    def test_scores_that_a_number_masks(self):
+        for least in (-1e30, -1000.0):
+            k = Program("p", "gfx942", 64)
+            m = k.size("m", most=1024)
+            y, x, p = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, 64]), k.input("p", "i32", [m, 64])
+            there = lambda e: codegen.less_signed(k.integer(0), integer(e))
+            score = lambda i, e: codegen.choose(there(p[i, e]), x[i, e], k.constant(least))
+            k.computes(y, lambda i, j: k.sum(64, lambda e: exp(score(i, e) - k.fold("max", 64, lambda f: score(i, f)))))
+            w, tv = k.workgroups(0, m, 4), rows_tv(4, 64, 1, 64)
+            xs, ps = (k.load(k.tile(t, [4, 64], [w, 0]), tv, 1) for t in (x, p))
+            most = k.fold("max", k.map([xs, ps], lambda x, p: codegen.choose(there(p), x, k.constant(least))), 1)
+            parts = k.map([xs, ps, most], lambda x, p, m: codegen.choose(there(p), exp(x - m), k.constant(0)))
+            k.store(k.fold("sum", parts, 1), k.tile(y, [4, 1], [w, 0]), 1)
+            self.refused(k.build)  # a row of which all is masked has 64 weights of 1
+
+    def test_what_is_known_after_one_trip(self):
+        """What follows a loop is looked at after each number of its trips where it asks how many there were."""
+        def loop_over_n(k, x, n, w, tv, s, distance=0):
+            @k.loop(n, 64, distance=distance, ring=distance + 1)
+            def _(t):
+                part = k.map([k.load(k.tile(x, [4, 64], [w, t]), tv, 1)], lambda v: codegen.inside(64 * t + k.position(1), n, v, 0))
+                k.update(s, [k.fold("sum", part, 1)], lambda p, q: p + q)
+
+        def program(by_mask, trips):
+            k = Program("p", "gfx942", 64)
+            m, n, p = k.size("m", most=1 << 10), k.size("n", most=1 << 10), k.size("p", least=1 if by_mask else 200, most=1 << 10)
+            y, x, mask = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, n]), k.input("mask", "i32", [(p + 63) // 64])
+            k.computes(y, lambda i, _: k.constant(1))
+            w, tv = k.workgroups(0, m, 4), rows_tv(4, 64, 1, 64)
+            row = codegen.without_axis(tv, 1)
+            s, a = k.zeros("f32", row, [4, 1]), k.full(1, row, [4, 1])
+            loop_over_n(k, x, n, w, tv, s, 0 if by_mask else 2)
+            sets = lambda: k.update(a, [], lambda _: k.number(trips(n)))
+
+            @k.loop(p, 64, distance=0, ring=1)
+            def _(t):
+                if by_mask:
+                    k.if_less(0, k.uniform(mask, t), lambda: None, sets)
+                else:
+                    k.if_less(t, 1, sets)
+            k.store(a, k.tile(y, [4, 1], [w, 0]), 1)
+            return k.build()
+        for by_mask in (True, False):
+            self.refused(lambda: program(by_mask, lambda n: codegen.ceil_div(n, 64)), "leaves one state|y is what")
+
+    def test_what_is_left_out_after_one_trip(self):
+        k = Program("p", "gfx942", 64)
+        m, n, p = k.size("m", most=1 << 10), k.size("n", most=1 << 10), k.size("p", most=1 << 10)
+        y, x, q = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, n]), k.input("q", "f32", [m, p])
+        more = codegen.ceil_div(n, 64) - 1
+        k.computes(y, lambda i, _: k.sum(p, lambda j: q[i, j] * k.number(more)))
+        w, g = k.workgroups(0, m, 4), k.workgroups(1, p, 64)
+        tv = rows_tv(4, 64, 1, 64)
+        s = k.zeros("f32", codegen.without_axis(tv, 1), [4, 1])
+
+        def adds():
+            part = k.map([k.load(k.tile(q, [4, 64], [w, g]), tv, 1)], lambda v: codegen.inside(64 * g + k.position(1), p, v * k.number(more), 0))
+            k.add(k.fold("sum", part, 1), k.tile(y, [4, 1], [w, 0]))
+
+        def nothing():
+            @k.loop(n, 64, distance=0, ring=1)
+            def _(t):
+                part = k.map([k.load(k.tile(x, [4, 64], [w, t]), tv, 1)], lambda v: codegen.inside(64 * t + k.position(1), n, v, 0))
+                k.update(s, [k.fold("sum", part, 1)], lambda p, q: p + q)
+        k.if_less(p, 5, adds, nothing)
+        self.refused(k.build, "a workgroup that stores nothing|y is what|leaves out")
+
+
 class OneStage(unittest.TestCase):
     def test_a_distance_that_one_stage_drops_is_said(self):
         def sums(distance, ring):

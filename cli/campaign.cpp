@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -93,10 +95,17 @@ std::vector<Unit> units_of(const CampaignOptions& o) {
   return out;
 }
 
-std::string number_of_process() {
+std::optional<std::string> number_given() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char* value = std::getenv(name)) return value;
-  return "0";
+  return std::nullopt;
+}
+std::string number_of_process() { return number_given().value_or("0"); }
+
+std::string this_host() {
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  return host;
 }
 
 class Campaign {
@@ -125,9 +134,7 @@ public:
     if (fs::exists(file(i, "done"))) return false;
     const int made = ::open(file(i, "taken").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
     if (made < 0) return false;
-    char host[256] = "?";
-    ::gethostname(host, sizeof host - 1);
-    const std::string who = fmt::format("{} {} {}\n", host, ::getpid(), number_of_process());
+    const std::string who = fmt::format("{} {} {}\n", this_host(), ::getpid(), number_of_process());
     if (::write(made, who.data(), who.size()) < 0) { // who has it is a help to people alone
     }
     ::close(made);
@@ -171,6 +178,23 @@ public:
     return exit;
   }
   [[nodiscard]] bool taken(std::size_t i) const { return fs::exists(file(i, "taken")); }
+  enum class Others { done, here, elsewhere };
+  /// Whether another process has a unit under way: one of this machine that is alive, or one of another machine, alive or not.
+  [[nodiscard]] Others others() const {
+    Others out = Others::done;
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      if (outcome(i)) continue;
+      std::ifstream in(file(i, "taken"));
+      std::string host;
+      pid_t process = 0;
+      if (!(in >> host >> process) || process == ::getpid()) continue;
+      if (host != this_host())
+        out = Others::elsewhere;
+      else if (::kill(process, 0) == 0)
+        return Others::here;
+    }
+    return out;
+  }
   [[nodiscard]] std::string command(std::size_t i) const { return line_of(units_[i].arguments); }
   [[nodiscard]] std::string output(std::size_t i) const { return file(i, "out"); }
 
@@ -247,8 +271,13 @@ int campaign(Session& session, const CampaignOptions& o) {
     c.run(i);
   }
   bar.erase();
-  // The first process says what there is; the others may still be at work.
-  return number_of_process() == "0" ? report(session, o, c) : Exit::yes;
+  // The first process says what there is. mpirun ends all others with one whose status is not 0, so it waits for those of its machine, and
+  // leaves the status to --report while those of others are at work.
+  if (number_of_process() != "0") return Exit::yes;
+  while (number_given() && c.others() == Campaign::Others::here)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const int status = report(session, o, c);
+  return number_given() && c.others() == Campaign::Others::elsewhere ? Exit::yes : status;
 }
 
 } // namespace

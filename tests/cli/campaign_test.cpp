@@ -99,6 +99,38 @@ TEST_CASE("campaign: two processes share the units, each once") {
   CHECK(json["under_way"] == 0);
 }
 
+TEST_CASE("campaign: the first process ends with the others, so that no launcher ends them") {
+  const Folder f;
+  const std::string list = f.write("list", "version\n");
+  fs::create_directories(f.path / "journal");
+  const auto status = [&](const std::string& taken,
+                          bool launched) { // of the first process, while another one has the unit
+    std::ofstream(f.path / "journal" / "000000.taken") << taken;
+    int out = 0;
+    const pid_t p = ::fork();
+    if (p == 0) {
+      if (launched) ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+      ::_exit(campaign(f, {"--list", list}).exit);
+    }
+    ::waitpid(p, &out, 0);
+    return WEXITSTATUS(out);
+  };
+  CHECK(status("another_machine 1 1\n", true) == 0);
+  CHECK(status("another_machine 1 1\n", false) == 3);
+  char host[256] = "?";
+  ::gethostname(host, sizeof host - 1);
+  const pid_t other = ::fork(); // has the unit for a while, and ends it
+  if (other == 0) {
+    ::usleep(300'000);
+    std::ofstream(f.path / "journal" / "part") << "0\n";
+    fs::rename(f.path / "journal" / "part", f.path / "journal" / "000000.done");
+    ::_exit(0);
+  }
+  CHECK(status(std::string(host) + " " + std::to_string(other) + " 1\n", true) == 0);
+  CHECK(fs::exists(f.path / "journal" / "000000.done")); // it has waited
+  ::waitpid(other, nullptr, 0);
+}
+
 TEST_CASE("campaign: fuzz has seeds of its own, and bad input is one message") {
   const Folder f;
   const Ran r = inlay_command({"campaign", "fuzz", "--journal", f.path / "j", "--units", "3", "--seed", "7",

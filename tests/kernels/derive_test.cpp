@@ -915,7 +915,7 @@ TEST_CASE("derive: a maximum under way that may be of masked elements alone scal
   CHECK(log_sum_exp({-INFINITY, -1e30, true, false, true}) != "");
   CHECK_THAT(log_sum_exp({-INFINITY, -INFINITY}), infinite);
   CHECK_THAT(log_sum_exp({-INFINITY, INFINITY}), Contains("a map loses no condition of what it takes"));
-  CHECK_THAT(log_sum_exp({INFINITY, -1e30}), infinite);
+  CHECK_THAT(log_sum_exp({INFINITY, -1e30}), Contains("a map loses no condition"));
   // One number in all of them.
   CHECK(log_sum_exp({-INFINITY, -1e30, true, true, false}) != "");
 }

@@ -178,22 +178,20 @@ public:
     return exit;
   }
   [[nodiscard]] bool taken(std::size_t i) const { return fs::exists(file(i, "taken")); }
-  enum class Others { done, here, elsewhere };
-  /// Whether another process has a unit under way: one of this machine that is alive, or one of another machine, alive or not.
-  [[nodiscard]] Others others() const {
-    Others out = Others::done;
+  /// Waits for the units that living processes of this machine have under way. True: another machine has some, too, if it still works.
+  [[nodiscard]] bool wait_for_others() const {
+    bool elsewhere = false;
     for (std::size_t i = 0; i < units_.size(); ++i) {
       if (outcome(i)) continue;
       std::ifstream in(file(i, "taken"));
       std::string host;
       pid_t process = 0;
       if (!(in >> host >> process) || process == ::getpid()) continue;
-      if (host != this_host())
-        out = Others::elsewhere;
-      else if (::kill(process, 0) == 0)
-        return Others::here;
+      while (host == this_host() && !outcome(i) && ::kill(process, 0) == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      elsewhere = elsewhere || host != this_host();
     }
-    return out;
+    return elsewhere;
   }
   [[nodiscard]] std::string command(std::size_t i) const { return line_of(units_[i].arguments); }
   [[nodiscard]] std::string output(std::size_t i) const { return file(i, "out"); }
@@ -274,10 +272,9 @@ int campaign(Session& session, const CampaignOptions& o) {
   // The first process says what there is. mpirun ends all others with one whose status is not 0, so it waits for those of its machine, and
   // leaves the status to --report while those of others are at work.
   if (number_of_process() != "0") return Exit::yes;
-  while (number_given() && c.others() == Campaign::Others::here)
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const bool elsewhere = number_given() && c.wait_for_others();
   const int status = report(session, o, c);
-  return number_given() && c.others() == Campaign::Others::elsewhere ? Exit::yes : status;
+  return elsewhere ? Exit::yes : status;
 }
 
 } // namespace

@@ -76,13 +76,15 @@ std::set<const Inst*> at_full_counters(const Code& code, const CodeRegion& r) {
             out.insert(&i);
         continue;
       }
-      for (const Reg& u : i.uses) // LLVM waits for what is read
-        for (std::size_t n = 0; n < pending.size(); ++n)
-          if (pending[n].fills == std::pair(u.id, trip + u.ahead)) {
-            const Access at = pending[n];
-            wait(at.lds, std::min(at.later, at.lds ? most_lgkm : most_vm));
-            n = static_cast<std::size_t>(-1);
+      int vm = most_vm + 1, lgkm = most_lgkm + 1; // LLVM waits for what is read
+      for (const Reg& u : i.uses)
+        for (const Access& a : pending)
+          if (a.fills == std::pair(u.id, trip + u.ahead)) {
+            int& least = a.lds ? lgkm : vm;
+            least = std::min({least, a.later, a.lds ? most_lgkm : most_vm});
           }
+      if (vm <= most_vm) wait(false, vm);
+      if (lgkm <= most_lgkm) wait(true, lgkm);
       const bool lds = i.kind == InstKind::lds_read || (i.kind == InstKind::lds_write && !i.direct);
       if (!lds && i.kind != InstKind::load && i.kind != InstKind::store && !i.direct) continue;
       const Reg& moved = i.def.id >= 0 || i.uses.empty() ? i.def : i.uses[0];

@@ -242,6 +242,27 @@ std::vector<AtomId> Expressions::symbols(Expr e) const {
   return out;
 }
 
+std::set<AtomId> Expressions::free_symbols(Expr e) const {
+  std::unordered_map<int, std::set<AtomId>> known;
+  const auto visit = [&](auto&& self, int id) -> const std::set<AtomId>& {
+    if (const auto found = known.find(id); found != known.end()) return found->second;
+    const ExprNode n = node(id);
+    std::set<AtomId> out;
+    const auto add = [&](Sym s) {
+      for (const AtomId a : inlay::symbols(s)) out.insert(a);
+    };
+    for (const int a : n.args) {
+      const std::set<AtomId>& of = self(self, a);
+      out.insert(of.begin(), of.end());
+    }
+    if (n.fn == Fn::fold) out.erase(*n.sym.as_atom());
+    if (n.fn == Fn::number) add(n.sym);
+    for (const Sym& s : n.index) add(s);
+    return known[id] = std::move(out);
+  };
+  return visit(visit, e.id);
+}
+
 // ------------------------------------------------------------------------------------------------ normal form
 
 Expr Expressions::sorted(Fn fn, std::vector<int> args) {

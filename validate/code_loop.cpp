@@ -164,11 +164,9 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     };
     const auto d1 = values_->datum(x), d2 = values_->datum(y);
     if (d1 && d2 && d1->format == Element::f64 && d2->format == Element::f64) {
-      if (d1->numbers[1] != d2->numbers[1])
-        r.kind = Related::Kind::unknown;
-      else if (find(Element::f64, 1, false, [&](Word w, unsigned) -> std::optional<Number> {
-                 return (w == x ? d1 : d2)->numbers[0];
-               }))
+      if (d1->numbers[1] == d2->numbers[1] &&
+          find(Element::f64, 1, false,
+               [&](Word w, unsigned) -> std::optional<Number> { return (w == x ? d1 : d2)->numbers[0]; }))
         r.half = static_cast<int>(d1->numbers[1]);
     } else if (d1 && d2) {
       if (d1->format == d2->format && d1->numbers.size() == d2->numbers.size())

@@ -336,21 +336,23 @@ bool Formulas::fails(bool equality, Sym a, Sym b, const std::vector<std::string>
 }
 
 void Formulas::keep(const solver::Witness& w, Sym question, const std::vector<std::string>& facts) {
-  std::vector<Sym> all{question};
-  for (const auto& [name, symbol] : symbols_) all.push_back(symbol);
-  for (const std::string& f : facts)
-    if (const auto at = facts_by_text_.find(f); at != facts_by_text_.end()) all.push_back(at->second);
+  const std::map<std::string, std::int64_t> values(w.symbols.begin(), w.symbols.end());
   Assignment numbers;
-  for (const Sym& s : all)
+  const auto take = [&](Sym s) {
     for (const AtomId at : symbols(s))
-      for (const auto& [name, value] : w.symbols)
-        if (context().atom(at).name == name) numbers.set(at, Int(value));
+      if (const auto found = values.find(context().atom(at).name); found != values.end())
+        numbers.set(at, Int(found->second));
+  };
+  take(question);
+  for (const auto& [name, symbol] : symbols_) take(symbol);
+  for (const std::string& f : facts)
+    if (const auto at = facts_by_text_.find(f); at != facts_by_text_.end()) take(at->second);
   constexpr std::size_t most = 32;
   if (found_.size() == most) found_.pop_front();
   found_.push_back(with_parts(std::move(numbers)));
 }
 
-std::vector<std::string> Formulas::with_parts(Sym s, std::vector<std::string> facts) {
+std::vector<std::string> Formulas::with_facts_of_parts(Sym s, std::vector<std::string> facts) {
   const std::vector<AtomId> used = multiples_.empty() ? std::vector<AtomId>() : symbols(s);
   for (const auto& [size, as_multiple] : multiples_)
     if (std::find(used.begin(), used.end(), as_multiple.terms()[0].factors()[0].atom) != used.end()) {
@@ -365,7 +367,7 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once != Truth::unknown) return at_once;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
-  const std::vector<std::string> facts = about(question.substr(1), with_parts(a - b, all_facts));
+  const std::vector<std::string> facts = about(question.substr(1), with_facts_of_parts(a - b, all_facts));
   if (!equality && (not_negative(b - a, facts) || at_most_0(a - b, facts))) return Truth::yes;
   std::string key = question;
   for (const auto& f : facts) key += "|" + f;
@@ -781,28 +783,36 @@ std::optional<Sym> Formulas::quotient(Word word, Sym divisor) {
   return a ? std::optional<Sym>(floor_div(*a, divisor)) : std::nullopt;
 }
 
-Sym Formulas::one_quotient(Sym s) {
+namespace {
+/// A sum with what `of` makes of it in the place of each quotient in it.
+template <class F>
+Sym with_quotients(Sym s, F of) {
   Sym out(s.constant_term());
   for (const Term& t : s.terms()) {
     Sym product(t.coefficient);
     for (const Factor& f : t.factors()) {
-      const SymAtom& atom = s.context()->atom(f.atom);
+      const SymAtom atom = s.context()->atom(f.atom);
       Sym x = s.context()->product(Int(1), std::array{Factor{f.atom, 1}});
-      if (atom.kind == AtomKind::floor_div) {
-        const Sym above = one_quotient(atom.operands[0]), below = atom.operands[1];
-        const auto of = (above - Sym(above.constant_term())).as_atom();
-        const SymAtom* inner = of ? &s.context()->atom(*of) : nullptr;
-        const auto a = inner != nullptr && inner->kind == AtomKind::floor_div ? inner->operands[1].constant()
-                                                                              : std::nullopt;
-        x = a && below.constant() && *a > Int(0) && *below.constant() > Int(0)
-                ? floor_div(inner->operands[0] + Sym(above.constant_term()) * Sym(*a), below * Sym(*a))
-                : floor_div(above, below);
-      }
+      if (atom.kind == AtomKind::floor_div) x = of(x, atom.operands[0], atom.operands[1]);
       for (std::uint32_t k = 0; k < f.power; ++k) product *= x;
     }
     out += product;
   }
   return out;
+}
+} // namespace
+
+Sym Formulas::one_quotient(Sym s) {
+  return with_quotients(s, [&](Sym, Sym dividend, Sym below) {
+    const Sym above = one_quotient(dividend);
+    const auto of = (above - Sym(above.constant_term())).as_atom();
+    const SymAtom* inner = of ? &s.context()->atom(*of) : nullptr;
+    const auto a =
+        inner != nullptr && inner->kind == AtomKind::floor_div ? inner->operands[1].constant() : std::nullopt;
+    return a && below.constant() && *a > Int(0) && *below.constant() > Int(0)
+               ? floor_div(inner->operands[0] + Sym(above.constant_term()) * Sym(*a), below * Sym(*a))
+               : floor_div(above, below);
+  });
 }
 
 namespace {
@@ -832,31 +842,21 @@ std::optional<Sym> division(Sym above, Int below) {
 
 Sym Formulas::by_division(Sym s) {
   if (!has_quotient(s)) return s;
-  Sym out(s.constant_term());
-  for (const Term& t : s.terms()) {
-    Sym product(t.coefficient);
-    for (const Factor& f : t.factors()) {
-      const SymAtom atom = s.context()->atom(f.atom);
-      Sym x = s.context()->product(Int(1), std::array{Factor{f.atom, 1}});
-      if (atom.kind == AtomKind::floor_div && atom.operands[1].constant()) {
-        const Sym above = by_division(atom.operands[0]);
-        const Int below = *atom.operands[1].constant();
-        x = division(above, below).value_or(above == atom.operands[0] ? x : floor_div(above, Sym(below)));
-        for (const Term& inner : above.terms()) {
-          if (inner.coefficient != Int(1) || inner.factors().size() != 1 || inner.factors()[0].power != 1)
-            continue;
-          const SymAtom of = s.context()->atom(inner.factors()[0].atom);
-          const auto by = of.kind == AtomKind::floor_div ? of.operands[1].constant() : std::nullopt;
-          if (!by || *by <= Int(0)) continue;
-          const Sym rest = above - s.context()->product(Int(1), inner.factors());
-          if (const auto whole = division(of.operands[0] + Sym(*by) * rest, *by * below)) x = *whole;
-        }
-      }
-      for (std::uint32_t k = 0; k < f.power; ++k) product *= x;
+  return with_quotients(s, [&](Sym quotient, Sym dividend, Sym divisor) {
+    if (!divisor.constant()) return quotient;
+    const Sym above = by_division(dividend);
+    const Int below = *divisor.constant();
+    for (const Term& t : above.terms()) {
+      if (t.coefficient != Int(1) || t.factors().size() != 1 || t.factors()[0].power != 1) continue;
+      const SymAtom inner = s.context()->atom(t.factors()[0].atom);
+      const auto by = inner.kind == AtomKind::floor_div ? inner.operands[1].constant() : std::nullopt;
+      if (!by || *by <= Int(0)) continue;
+      const Sym rest = above - s.context()->product(Int(1), t.factors());
+      if (const auto whole = division(inner.operands[0] + Sym(*by) * rest, *by * below)) return *whole;
     }
-    out += product;
-  }
-  return out;
+    if (const auto whole = division(above, below)) return *whole;
+    return above == dividend ? quotient : floor_div(above, divisor);
+  });
 }
 
 Sym Formulas::normal(Sym d) {

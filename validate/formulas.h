@@ -182,7 +182,7 @@ private:
   [[nodiscard]] std::vector<std::string> about(const std::string& question,
                                                const std::vector<std::string>& facts);
   /// And what the parts of sizes that s has are: what a path says of k, when s has _part_k with k = 8 _part_k.
-  [[nodiscard]] std::vector<std::string> with_parts(Sym s, std::vector<std::string> facts);
+  [[nodiscard]] std::vector<std::string> with_facts_of_parts(Sym s, std::vector<std::string> facts);
   bool not_negative(Sym s, const std::vector<std::string>& facts);
   bool at_most_0(Sym s, const std::vector<std::string>& facts);
   void order_tiles(const codegen::TileMap& map);

@@ -198,6 +198,10 @@ private:
   bool one_body_under(Term& a, Term& b, const std::vector<int>& columns);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
+  // The range of x where slope x + limit >= 0, too.
+  Interval narrowed(AtomId x, Int slope, Int limit) const;
+  // Learns that x lies in that range, as a number or as a symbol of the name that `name` makes of the range; false where nothing does.
+  bool lies_in(AtomId x, Interval range, const std::function<std::string(const std::string&)>& name);
   // What 0 <= room says of how many trips follow, x, by the range of all others; nothing where that is nothing new.
   std::optional<bool> counted_by(AtomId x, Sym room);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.

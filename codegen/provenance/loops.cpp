@@ -144,6 +144,32 @@ void Interpreter::counts_as(AtomId x, Sym now) {
     if (Open& open = open_.at(trip.around); open.counts.contains(x)) open.counts.insert(*now.as_atom());
 }
 
+Interval Interpreter::narrowed(AtomId x, Int slope, Int limit) const {
+  Interval left = interval(context_.value(x));
+  if (slope > Int(0)) {
+    const Int least = ceil_div(-limit, slope);
+    if (!left.lower || *left.lower < least) left.lower = least;
+  } else {
+    const Int most = floor_div(limit, -slope);
+    if (!left.upper || most < *left.upper) left.upper = most;
+  }
+  return left;
+}
+
+bool Interpreter::lies_in(AtomId x, Interval range,
+                          const std::function<std::string(const std::string&)>& name) {
+  if (range.lower && range.upper && *range.upper < *range.lower) return false;
+  if (range.lower && range.upper && *range.lower == *range.upper) {
+    learn(x, Sym(*range.lower)); // no other
+    return true;
+  }
+  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
+  const Sym known = context_.symbol(name(text(range.lower) + "_" + text(range.upper)), range);
+  counts_as(x, known);
+  learn(x, known);
+  return true;
+}
+
 std::optional<bool> Interpreter::counted_by(AtomId x, Sym room) {
   const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}}, at1[] = {{x, Sym(1)}};
   const Sym rest = substitute(room, at0), symbol = context_.value(x);
@@ -151,28 +177,11 @@ std::optional<bool> Interpreter::counted_by(AtomId x, Sym room) {
   const auto most = interval(rest).upper;
   if (!slope || !most || (*slope >= Int(-1) && *slope <= Int(1)) || !(room == Sym(*slope) * symbol + rest))
     return std::nullopt;
-  const Interval now = interval(symbol); // slope x + most >= 0
-  Interval left = now;
-  if (*slope > Int(0)) {
-    const Int least = ceil_div(-*most, *slope);
-    if (!left.lower || *left.lower < least) left.lower = least;
-  } else {
-    const Int last = floor_div(*most, -*slope);
-    if (!left.upper || last < *left.upper) left.upper = last;
-  }
+  const Interval now = interval(symbol), left = narrowed(x, *slope, *most);
   if (left.lower == now.lower && left.upper == now.upper) return std::nullopt;
-  if (left.lower && left.upper && *left.upper < *left.lower) return false;
-  if (left.lower && left.upper && *left.lower == *left.upper) {
-    learn(x, Sym(*left.lower));
-    return true;
-  }
-  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
-  const Sym known = context_.symbol("_path" + std::to_string(path_.size()) + "_" + text(left.lower) + "_" +
-                                        text(left.upper) + context_.atom(x).name,
-                                    left);
-  counts_as(x, known);
-  learn(x, known);
-  return true;
+  return lies_in(x, left, [&](const std::string& range) {
+    return "_path" + std::to_string(path_.size()) + "_" + range + context_.atom(x).name;
+  });
 }
 
 std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
@@ -189,25 +198,8 @@ std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string
     learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;
   }
-  // slope x + limit >= 0: x is at least, or at most, so much.
-  Interval left = interval(symbol);
-  if (*slope > Int(0)) {
-    const Int least = ceil_div(-*limit, *slope);
-    if (!left.lower || *left.lower < least) left.lower = least;
-  } else {
-    const Int most = floor_div(*limit, -*slope);
-    if (!left.upper || most < *left.upper) left.upper = most;
-  }
-  if (left.lower && left.upper && *left.upper < *left.lower) return false;
-  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
-  if (left.lower && left.upper && *left.lower == *left.upper) {
-    learn(x, Sym(*left.lower)); // no other
-    return true;
-  }
-  const Sym known = context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left);
-  counts_as(x, known);
-  learn(x, known);
-  return true;
+  return lies_in(x, narrowed(x, *slope, *limit),
+                 [&](const std::string& range) { return fresh + "_" + range; });
 }
 
 void Interpreter::run_version(State& s, const std::vector<Inst>& insts, bool divides) {

@@ -501,23 +501,12 @@ void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>&
       if (n.fn == Fn::fold) indices.insert(*n.sym.as_atom());
       return std::nullopt;
     });
-  const auto has_index = [&](auto&& self, int id, const std::set<AtomId>& loose) -> bool {
-    const ExprNode n = x_.node(id);
-    const auto in = [&](Sym s) {
-      const std::vector<AtomId> all = symbols(s);
-      return std::any_of(all.begin(), all.end(), [&](AtomId a) { return loose.contains(a); });
-    };
-    std::set<AtomId> inner = loose; // a fold's own index is bound in it
-    if (n.fn == Fn::fold)
-      inner.erase(*n.sym.as_atom());
-    else if (n.sym.context() != nullptr && in(n.sym))
-      return true;
-    return std::any_of(n.index.begin(), n.index.end(), in) ||
-           std::any_of(n.args.begin(), n.args.end(), [&](int a) { return self(self, a, inner); });
-  };
   const auto of_fold = [&](const Domains::Of& part) {
-    const auto one = [&](int id) { return has_index(has_index, id, indices); };
-    return one(part.base) || std::any_of(part.where.begin(), part.where.end(), one);
+    const auto has_index = [&](int id) {
+      const std::set<AtomId> all = x_.free_symbols({&x_, id});
+      return std::any_of(all.begin(), all.end(), [&](AtomId a) { return indices.contains(a); });
+    };
+    return has_index(part.base) || std::any_of(part.where.begin(), part.where.end(), has_index);
   };
   for (const Expr e : {wanted, expected})
     for (const auto& [what, need] : Domains::Needs(domains_.needs(e)))

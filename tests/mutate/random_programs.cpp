@@ -1979,6 +1979,18 @@ Drawn counts(Random& random) {
   return {std::move(k), sizes};
 }
 
+// What a trip does where its entry u is more than `least`, or not more (`reversed`); `other_way`: in the other branch of the opposite.
+void by_entry(Program& k, Sym u, int least, bool reversed, bool other_way,
+              const std::function<void()>& some) {
+  const bool below = reversed != other_way;
+  const Sym a = below ? u : Sym(least), b = below ? Sym(least + 1) : u;
+  if (other_way)
+    k.if_less(
+        a, b, [] {}, some);
+  else
+    k.if_less(a, b, some);
+}
+
 // Folds of a row, and products, over the blocks of which the trip's entry of a table says that they count.
 Drawn masked(Random& random) {
   const bool product = chance(random, 3), down = chance(random, 3), wide = chance(random, 3),
@@ -2061,16 +2073,7 @@ Drawn masked(Random& random) {
                [&](const auto& e) { return monoid == Monoid::sum ? e[0] + e[1] : codegen::max(e[0], e[1]); });
     };
     const Sym u = k.uniform(mask, down ? bm * blocks + t : t + Sym(further));
-    if (reversed && wide) // the other way around, which is the same
-      k.if_less(
-          Sym(least), u, [] {}, some);
-    else if (reversed)
-      k.if_less(u, Sym(least + 1), some);
-    else if (wide)
-      k.if_less(
-          u, Sym(least + 1), [] {}, some);
-    else
-      k.if_less(Sym(least), u, some);
+    by_entry(k, u, least, reversed, wide, some);
   });
   if (before_it) k.store(squares, k.tile(Z, {rows, 1}, {bm, 0}), 1);
   k.store(acc, k.tile(Y, {rows, product ? 16 : 1}, {bm, bj}), 1);
@@ -2138,13 +2141,7 @@ Drawn scores(Random& random) {
         k.update(most, {now}, [](const auto& e) { return e[1]; });
       };
       const Sym u = k.uniform(mask, down ? w * blocks + t : t);
-      if (reversed)
-        k.if_less(u, Sym(least + 1), some);
-      else if (other_way)
-        k.if_less(
-            u, Sym(least + 1), [] {}, some);
-      else
-        k.if_less(Sym(least), u, some);
+      by_entry(k, u, least, reversed, !reversed && other_way, some);
     });
     k.store(k.map({value, sum}, [](const auto& e) { return e[0] / e[1]; }), k.tile(Y, {rows, 1}, {w, 0}), 1);
   };

@@ -403,16 +403,8 @@ std::vector<Subject> subjects(const std::string& more) {
   }
   if (more ==
       "parts") { // of K, which a workgroup of the last adds; numbers of tiles that are quotients by 160 and 96
-    const auto by_four = sizes({{1, 4, 8},
-                                {64, 64, 64},
-                                {65, 60, 72},
-                                {100, 36, 128},
-                                {33, 72, 200},
-                                {64, 128, 256},
-                                {17, 132, 320},
-                                {130, 68, 64},
-                                {96, 96, 136},
-                                {5, 300, 24}});
+    auto by_four = gemm;
+    for (kernels::Flags& f : by_four) f["n"] = std::to_string((std::stoi(f["n"]) + 3) / 4 * 4);
     const auto in_parts = [](kernels::Flags flags) {
       flags["split-k-fixup"] = "yes";
       return flags;

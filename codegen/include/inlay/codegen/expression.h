@@ -38,6 +38,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -165,8 +166,10 @@ public:
   Expr substitute(Expr e, std::span<const std::pair<AtomId, Sym>> replacements);
   /// With parameters replaced by expressions.
   Expr apply(Expr map, std::span<const Expr> operands);
-  /// The symbols that occur in indices, numbers and extents, bound ones left out.
+  /// The symbols that occur in indices, numbers and extents; that of a fold where its body names it.
   [[nodiscard]] std::vector<AtomId> symbols(Expr e) const;
+  /// The same without those that a fold around them binds: of sum(i < n, x(i, j)) n and j.
+  [[nodiscard]] std::set<AtomId> free_symbols(Expr e) const;
 
 private:
   Expr sorted(Fn fn, std::vector<int> args);

@@ -14,7 +14,6 @@
 #include <inlay/machine/target.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -233,17 +232,6 @@ std::vector<Picture> pictures(const Atom& a) {
   return out;
 }
 
-void write(Session& session, const std::string& file, const std::string& content) {
-  if (file == "-") {
-    session.out << content;
-    return;
-  }
-  std::ofstream stream(file, std::ios::binary);
-  stream << content;
-  stream.close();
-  if (!stream) throw std::runtime_error("cannot write '" + file + "'");
-}
-
 int atoms_command(Session& session, const AtomsArguments& a) {
   const Target* target = a.arch.empty() ? nullptr : &Target::named(a.arch);
   const auto here = [&](const Atom& atom) { return !target || atom.targets.contains(*target); };
@@ -283,9 +271,9 @@ int atoms_command(Session& session, const AtomsArguments& a) {
   }
   if (draws) {
     const std::vector<Picture> all = pictures(*found[0]);
-    if (!a.svg.empty()) write(session, a.svg, render_svg(all));
-    if (!a.latex.empty()) write(session, a.latex, render_latex(all));
-    if (!a.html.empty()) write(session, a.html, render_html(all, found[0]->name));
+    if (!a.svg.empty()) write_text(session, a.svg, render_svg(all));
+    if (!a.latex.empty()) write_text(session, a.latex, render_latex(all));
+    if (!a.html.empty()) write_text(session, a.html, render_html(all, found[0]->name));
     if (!a.draw) return Exit::yes;
     session.out << detail(*found[0]) << "\n" << render_text(all, TextColour::off);
     return Exit::yes;

@@ -14,7 +14,7 @@
 namespace inlay::cli {
 namespace {
 
-struct Options {
+struct BundleOptions {
   std::vector<std::string> files;
   std::string output, directory, aiter;
   bool json = false;
@@ -56,7 +56,7 @@ void export_aiter(const launch::Bundle& all, const std::string& directory) {
     write_one(std::filesystem::path(directory) / name, std::move(contents));
 }
 
-int bundle(Session& session, const Options& o) {
+int bundle(Session& session, const BundleOptions& o) {
   std::vector<launch::Bundle::Entry> entries;
   for (const std::string& file : o.files) {
     const launch::Bundle one = launch::Bundle::read(file);
@@ -105,7 +105,7 @@ int bundle(Session& session, const Options& o) {
 void add_bundle(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
       "bundle", "Pack kernels for several processors with their launch manifests into one file");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BundleOptions>();
   c->add_option("FILE", o->files, "Launch manifests with their code objects beside them, and bundles")
       ->required();
   c->add_option("-o,--output", o->output, "The bundle; without it, FILEs are listed");

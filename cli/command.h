@@ -40,6 +40,9 @@ struct Session {
 /// The whole of FILE, or of `session.in` when FILE is `-`. Throws std::runtime_error naming the file.
 [[nodiscard]] std::string read_text(Session& session, const std::string& file);
 
+/// `text` into FILE, or to `session.out` when FILE is `-`. Throws std::runtime_error naming the file.
+void write_text(Session& session, const std::string& file, const std::string& text);
+
 /// A check that an option's number is at least `least`: `-1 is less than 0`.
 [[nodiscard]] CLI::Validator at_least(int least);
 

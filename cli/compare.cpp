@@ -24,7 +24,7 @@ namespace {
 
 namespace isa = runtime::isa;
 
-struct Options {
+struct CompareOptions {
   LaunchOptions candidate, anchor;
   std::string html;
   double tolerance = 0.02;
@@ -44,7 +44,7 @@ TimeResult time_one(Session& session, const TimeOptions& timing, const LaunchOpt
 }
 
 /// What is not said of the anchor is as for the candidate; a launch manifest says all itself, but for sizes.
-LaunchOptions anchor_launch(const Options& o, bool is_manifest) {
+LaunchOptions anchor_launch(const CompareOptions& o, bool is_manifest) {
   LaunchOptions out = o.anchor;
   out.arch = o.candidate.arch;
   if (is_manifest) {
@@ -123,7 +123,7 @@ nlohmann::ordered_json comparison_json(const isa::Comparison& c) {
   return j;
 }
 
-int compare(Session& session, const Options& o) {
+int compare(Session& session, const CompareOptions& o) {
   const SourceFile sa = read_source(session, o.candidate.file, o.candidate.arch),
                    sb = read_source(session, o.anchor.file, o.candidate.arch);
   const LaunchOptions &la = o.candidate, lb = anchor_launch(o, sb.manifest.has_value());
@@ -197,7 +197,7 @@ int compare(Session& session, const Options& o) {
 
 void add_compare(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("compare", "Compare two kernels: resources, hot loops, what one lacks");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CompareOptions>();
   LaunchOptions &a = o->candidate, &b = o->anchor;
   command->add_option("CANDIDATE", a.file, "The kernel to judge: code object, assembly or launch manifest")
       ->required();

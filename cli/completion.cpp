@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 #include <ostream>
 #ifdef INLAY_CLI_KERNELS
@@ -290,19 +289,12 @@ std::string man_index(const std::vector<Command>& commands) {
   return out;
 }
 
-void write_file(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error("cannot write '" + file + "'");
-}
-
 int man(Session& session, const CLI::App& app, const std::string& name, const std::string& folder) {
   const auto commands = commands_of(app);
   if (!folder.empty()) {
     std::filesystem::create_directories(folder);
-    write_file(folder + "/inlay.1", man_index(commands));
-    for (const Command& c : commands) write_file(folder + "/inlay-" + c.name + ".1", man_page(c));
+    write_text(session, folder + "/inlay.1", man_index(commands));
+    for (const Command& c : commands) write_text(session, folder + "/inlay-" + c.name + ".1", man_page(c));
     return Exit::yes;
   }
   if (name.empty()) {

@@ -13,7 +13,7 @@ namespace {
 
 using runtime::DeviceInfo;
 
-nlohmann::ordered_json to_json(const DeviceInfo& d) {
+nlohmann::ordered_json device_json(const DeviceInfo& d) {
   return {{"kind", d.kind},
           {"name", d.name},
           {"arch", d.arch},
@@ -38,7 +38,7 @@ int devices(Session& session, bool json) {
   all.insert(all.end(), hip.devices.begin(), hip.devices.end());
   if (json) {
     nlohmann::ordered_json out = {{"devices", nlohmann::json::array()}};
-    for (const auto& d : all) out["devices"].push_back(to_json(d));
+    for (const auto& d : all) out["devices"].push_back(device_json(d));
     out["hip"] = {{"library", hip.library}, {"version", hip.version}, {"why_not", hip.why_not}};
     session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return Exit::yes;

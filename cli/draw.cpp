@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -265,24 +264,13 @@ TextColour colour_for(const Session& session, const std::string& wish) {
   return terminal && !(no && *no) ? TextColour::on : TextColour::off;
 }
 
-void write(Session& session, const std::string& file, const std::string& content) {
-  if (file == "-") {
-    session.out << content;
-    return;
-  }
-  std::ofstream stream(file, std::ios::binary);
-  stream << content;
-  stream.close();
-  if (!stream) throw std::runtime_error("cannot write '" + file + "'");
-}
-
 int draw(Session& session, const DrawArguments& a) {
   std::exception_ptr refused;
   const std::vector<Picture> pictures = pictures_of(a, refused);
-  if (!a.svg.empty()) write(session, a.svg, render_svg(pictures));
-  if (!a.latex.empty()) write(session, a.latex, render_latex(pictures));
+  if (!a.svg.empty()) write_text(session, a.svg, render_svg(pictures));
+  if (!a.latex.empty()) write_text(session, a.latex, render_latex(pictures));
   if (!a.html.empty())
-    write(session, a.html, render_html(pictures, a.mfma.empty() ? a.expression : "mfma " + a.mfma));
+    write_text(session, a.html, render_html(pictures, a.mfma.empty() ? a.expression : "mfma " + a.mfma));
   if (a.json) session.out << render_json(pictures);
   if (a.svg.empty() && a.latex.empty() && a.html.empty() && !a.json)
     session.out << render_text(pictures, colour_for(session, a.colour));

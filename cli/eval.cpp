@@ -18,9 +18,27 @@
 #include <ostream>
 
 namespace inlay::cli {
-namespace {
 
 using Json = nlohmann::ordered_json;
+
+Json to_json(const Value& v) {
+  if (v.get<Free>()) return nullptr;
+  if (const bool* b = v.get<bool>()) return *b;
+  if (const Int* n = v.get<Int>()) return n->value();
+  if (const List* list = v.get<List>()) {
+    Json j = Json::array();
+    for (const Value& e : *list) j.push_back(to_json(e));
+    return j;
+  }
+  if (const Record* record = v.get<Record>()) {
+    Json j = Json::object();
+    for (const auto& [name, value] : *record) j[name] = to_json(value);
+    return j;
+  }
+  return to_string(v);
+}
+
+namespace {
 
 constexpr std::size_t longest_line = std::size_t{1} << 22;
 constexpr std::size_t deepest_json = 64;
@@ -50,23 +68,6 @@ Value from_json(const Json& j, std::size_t depth) {
   for (const auto& [key, value] : j.items())
     record.emplace_back(key, key == "name" ? Value(value.dump()) : from_json(value, depth + 1));
   return record;
-}
-
-Json to_json(const Value& v) {
-  if (v.get<Free>()) return nullptr;
-  if (const bool* b = v.get<bool>()) return *b;
-  if (const Int* n = v.get<Int>()) return n->value();
-  if (const List* list = v.get<List>()) {
-    Json j = Json::array();
-    for (const Value& e : *list) j.push_back(to_json(e));
-    return j;
-  }
-  if (const Record* record = v.get<Record>()) {
-    Json j = Json::object();
-    for (const auto& [name, value] : *record) j[name] = to_json(value);
-    return j;
-  }
-  return to_string(v);
 }
 
 Json error_json(const LayoutError& e) { return {{"code", e.code()}, {"message", e.what()}}; }

@@ -30,7 +30,7 @@ namespace {
 
 using namespace runtime;
 
-struct Options : LaunchOptions {
+struct ExecOptions : LaunchOptions {
   std::string device = "emulator", checks = "all", trace, matrix = "sequential", print;
   std::vector<std::string> breaks, dumps, watches, buffers, uncached;
   std::optional<std::uint32_t> hits;
@@ -296,7 +296,7 @@ std::vector<std::uint8_t> shown(const OutputBytes& output, unsigned values) {
 bool is_defect(const Finding& f) { return !f.note; }
 
 /// `emulator`, `hip` or `hip:1`.
-std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Session& session,
+std::unique_ptr<Device> open_device(const ExecOptions& o, const isa::Arch arch, Session& session,
                                     Observations& seen) {
   if (o.device == "emulator") {
     EmulatorOptions options;
@@ -340,7 +340,7 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
 }
 
 /// All of them: of the emulator one, which runs them; else HIP's, each of which may access the memory of the others.
-Devices open_devices(const Options& o, const isa::Arch arch, Session& session, Observations& seen) {
+Devices open_devices(const ExecOptions& o, const isa::Arch arch, Session& session, Observations& seen) {
   Devices out;
   out.push_back(open_device(o, arch, session, seen));
   if (o.device == "emulator" || o.devices == 1) return out;
@@ -358,7 +358,7 @@ Devices open_devices(const Options& o, const isa::Arch arch, Session& session, O
   return out;
 }
 
-void describe_plan(Session& session, const Options& o, const Plan& plan) {
+void describe_plan(Session& session, const ExecOptions& o, const Plan& plan) {
   session.out << fmt::format("{} {} on {}\n  signature {}\n  arguments {} bytes\n", plan.kernel->name,
                              to_string(plan.geometry), o.device, signature(*plan.kernel),
                              plan.kernel->kernarg_bytes);
@@ -368,8 +368,8 @@ void describe_plan(Session& session, const Options& o, const Plan& plan) {
 }
 
 /// `{rank}` and `{devices}` in every `--arg` and `--buffer`.
-Options of_device(const Options& o, unsigned rank) {
-  Options out = o;
+ExecOptions of_device(const ExecOptions& o, unsigned rank) {
+  ExecOptions out = o;
   out.rank = rank;
   const auto put = [](std::string& text, std::string_view what, unsigned value) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
@@ -384,7 +384,7 @@ Options of_device(const Options& o, unsigned rank) {
 }
 
 /// `--buffer NAME=...`: no value, and no name twice; and those of the manifest that are not given. Errors: ArgumentError.
-std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<ArgumentSpec>& arguments,
+std::vector<ArgumentSpec> parse_buffers(const ExecOptions& o, const std::vector<ArgumentSpec>& arguments,
                                         const std::vector<ArgumentSpec>& known) {
   std::vector<ArgumentSpec> out;
   for (const std::string& text : o.buffers) {
@@ -418,10 +418,10 @@ std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<Argu
 
 /// Each device's arguments, and what they cannot be. Errors: ArgumentError.
 /// `known`: buffers of a manifest.
-void add_devices(Session& session, const Options& o, const std::vector<ArgumentSpec>& known, Plan& plan) {
+void add_devices(Session& session, const ExecOptions& o, const std::vector<ArgumentSpec>& known, Plan& plan) {
   plan.devices = o.devices;
   for (unsigned r = 0; r < o.devices; ++r) {
-    const Options own = of_device(o, r);
+    const ExecOptions own = of_device(o, r);
     std::vector<ArgumentSpec> arguments =
         r == 0 && known.empty() ? std::move(plan.specs) : read_launch(session, own).specs;
     std::vector<ArgumentSpec> buffers = parse_buffers(own, arguments, known);
@@ -460,8 +460,8 @@ void add_devices(Session& session, const Options& o, const std::vector<ArgumentS
     refuse("--device " + o.device + " names one device, and --devices takes several", "--device hip");
 }
 
-int exec(Session& session, const Options& asked) {
-  Options o = asked;
+int exec(Session& session, const ExecOptions& asked) {
+  ExecOptions o = asked;
   o.devices = std::max(1U, asked.devices);
   const LaunchInput in = read_launch(session, of_device(o, 0));
   if (in.devices > 1 && asked.devices != 0 && asked.devices != in.devices)
@@ -671,7 +671,7 @@ int exec(Session& session, const Options& asked) {
 
 void add_exec(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand("exec", "Run a kernel of any code object on the emulator or through HIP");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExecOptions>();
   add_launch_options(*c, *o);
   c->add_option("--stack", o->stack,
                 "Bytes of stack a lane for a kernel that recurses or has arrays of variable length")

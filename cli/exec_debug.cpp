@@ -10,10 +10,6 @@ namespace {
 
 using namespace runtime;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
-  throw ArgumentError(what + "\n  hint   " + hint);
-}
-
 std::optional<std::uint64_t> number(std::string_view text, int base) {
   if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) text.remove_prefix(2);
   std::uint64_t v = 0;

@@ -1,5 +1,7 @@
 #include "fuzz_against.h"
 
+#include "eval.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/nearest.h>
@@ -51,25 +53,14 @@ constexpr Signature signatures[] = {
     {"max_common_vector", Takes::two_layouts},
 };
 
-Json to_json(const Value& v) {
-  if (v.get<Free>()) return nullptr;
-  if (const Int* n = v.get<Int>()) return n->value();
-  if (const List* list = v.get<List>()) {
-    Json j = Json::array();
-    for (const Value& e : *list) j.push_back(to_json(e));
-    return j;
-  }
-  return to_string(v);
-}
-
-Value from_json(const Json& j) {
+Value argument_of(const Json& j) {
   if (j.is_null()) return {};
   if (j.is_number_integer()) return Int(j.get<std::int64_t>());
   if (j.is_string()) return evaluate_expression(j.get<std::string>());
   if (!j.is_array())
     throw std::invalid_argument("an argument is a number, a text, null or an array: " + j.dump());
   List list;
-  for (const Json& e : j) list.push_back(from_json(e));
+  for (const Json& e : j) list.push_back(argument_of(e));
   return list;
 }
 
@@ -261,7 +252,7 @@ Question parse_question(const std::string& line) {
     throw std::invalid_argument("fuzz: not a question: " + line +
                                 "\n  hint   {\"op\": \"coalesce\", \"args\": [\"4:1\"]}");
   List arguments;
-  for (const Json& a : j["args"]) arguments.push_back(from_json(a));
+  for (const Json& a : j["args"]) arguments.push_back(argument_of(a));
   return with_json(j["op"].get<std::string>(), std::move(arguments));
 }
 

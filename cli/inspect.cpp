@@ -21,7 +21,7 @@ namespace {
 
 namespace isa = runtime::isa;
 
-struct Options {
+struct InspectOptions {
   std::string file, kernel, arch, sources, html;
   std::optional<unsigned> lds;
   bool json = false, disassemble = false, loop = false, source = false;
@@ -85,7 +85,7 @@ private:
 constexpr const char* lds_by_launch =
     "LDS is used and none declared: its launch says how much; --lds BYTES for the occupancy";
 
-int inspect(Session& session, const Options& o) {
+int inspect(Session& session, const InspectOptions& o) {
   if (!o.sources.empty() && !std::filesystem::is_directory(o.sources))
     throw std::invalid_argument(fmt::format("--source {}: no such folder", o.sources));
   const auto source = read_source(session, o.file, o.arch);
@@ -162,7 +162,7 @@ int inspect(Session& session, const Options& o) {
 void add_inspect(CLI::App& app, Session& session) {
   auto* command =
       app.add_subcommand("inspect", "Static report of a code object: registers, LDS, occupancy, hot loop");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<InspectOptions>();
   command
       ->add_option("FILE", o->file,
                    "HSACO, relocatable object, offload bundle or assembly; - is standard input")

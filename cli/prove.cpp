@@ -8,7 +8,6 @@
 #include <inlay/solver/prove.h>
 
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -125,7 +124,7 @@ nlohmann::ordered_json to_json(const Verdict& v, std::int64_t microseconds) {
 
 // {"property": "within", "arguments": ["(M,K):(K,1)", "M*K"], "where": [...], "domain": [...], ...}: the names and meanings of
 // the command line's options.
-ProveArguments from_json(const nlohmann::ordered_json& j) {
+ProveArguments prove_arguments(const nlohmann::ordered_json& j) {
   ProveArguments a;
   auto wrong = [](const std::string& key, const char* what) {
     throw QuestionError("prove: '" + key + "' is " + what +
@@ -194,7 +193,7 @@ int prove_lines(Session& session) {
     try {
       auto in = nlohmann::ordered_json::parse(line, nullptr, false);
       if (in.is_object() && in.contains("id")) out["id"] = in["id"];
-      ProveArguments a = from_json(in);
+      ProveArguments a = prove_arguments(in);
       auto start = std::chrono::steady_clock::now();
       Verdict v = decide(a);
       auto us =
@@ -235,14 +234,10 @@ int prove(Session& session, const ProveArguments& a) {
     for (const std::string& n : v.notes) session.out << "  note   " << n << "\n";
   }
   if (!a.certificate.empty() && v.outcome == Outcome::proved) {
-    std::ofstream file(a.certificate, std::ios::binary);
-    file << v.certificate;
-    if (!file.flush()) throw std::runtime_error("cannot write '" + a.certificate + "'");
+    write_text(session, a.certificate, v.certificate);
   }
   if (!a.certificate.empty() && v.outcome == Outcome::unknown && !v.smt2.empty()) {
-    std::ofstream file(a.certificate, std::ios::binary);
-    file << v.smt2;
-    if (!file.flush()) throw std::runtime_error("cannot write '" + a.certificate + "'");
+    write_text(session, a.certificate, v.smt2);
   }
   return exit_of(v.outcome);
 }

@@ -210,4 +210,15 @@ std::string read_text(Session& session, const std::string& file) {
   return text.str();
 }
 
+void write_text(Session& session, const std::string& file, const std::string& text) {
+  if (file == "-") {
+    session.out << text;
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw std::runtime_error("cannot write '" + file + "'");
+}
+
 } // namespace inlay::cli

@@ -174,7 +174,7 @@ int run_command(Session& session, const RunOptions& options, const std::vector<s
                                 options.device +
                                 "\n  hint   leave --device out; `inlay bench --device hip` measures");
   const Outcome outcome = run_kernel(session, options, read_flags(rest));
-  if (outcome.timing) write_timelines(*outcome.timing, options.timing);
+  if (outcome.timing) write_timelines(session, *outcome.timing, options.timing);
   // Missing wait states are a note: hardware interlocks them, or a hand-written kernel counts on it.
   bool clean = true;
   for (const runtime::Finding& f : outcome.emulated.findings) clean = clean && f.note;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunWithOptions {
   std::vector<std::string> command, reports;
   std::string arch{machine::usual_target}, checks = "all", matrix = "sequential", keep, library;
   unsigned stress = 0, threads = 0, devices = 1;
@@ -81,7 +81,7 @@ void put_first(const char* name, const std::string& value, const char* separator
 }
 
 /// The command's exit status; 128 and the number for a signal, as shells say it.
-int run_program(const Options& o, const fs::path& library, const std::string& report,
+int run_program(const RunWithOptions& o, const fs::path& library, const std::string& report,
                 const std::string& dump) {
   std::vector<char*> words;
   for (const std::string& w : o.command) words.push_back(const_cast<char*>(w.c_str()));
@@ -133,10 +133,10 @@ void time_launches(Session& session, std::vector<Launch>& launches) {
     const std::string key = l.value("kernel", "") + l.value("geometry", "");
     const auto [at, fresh] = known.try_emplace(key);
     if (fresh && l.contains("manifest")) {
-      LaunchOptions which;
-      which.file = l.at("manifest").get<std::string>();
+      LaunchOptions first;
+      first.file = l.at("manifest").get<std::string>();
       try {
-        const LaunchInput in = read_launch(session, which);
+        const LaunchInput in = read_launch(session, first);
         const TimeResult t = time_code_object({}, in.object, in.arch, in.kernel(), in.geometry, in.specs);
         at->second = {{"clocks", t.chip.clocks},
                       {"uncertainty", t.chip.uncertainty},
@@ -152,7 +152,7 @@ void time_launches(Session& session, std::vector<Launch>& launches) {
   }
 }
 
-int run_with(Session& session, Options o) {
+int run_with(Session& session, RunWithOptions o) {
   if (!o.command.empty() && o.command.front() == "--") o.command.erase(o.command.begin());
   if (o.command.empty()) refuse("run-with: no command", "inlay run-with -- python3 train.py");
   (void)runtime::isa::parse_arch(o.arch);
@@ -176,12 +176,8 @@ int run_with(Session& session, Options o) {
     for (Launch& l : launches) l.erase("manifest");
   std::string command;
   for (const auto& w : o.command) command += (command.empty() ? "" : " ") + w;
-  for (const std::string& file : o.reports) {
-    std::ofstream out(file, std::ios::binary);
-    out << report_for(file, launches, command, status);
-    out.close();
-    if (!out) throw std::runtime_error("cannot write '" + file + "'");
-  }
+  for (const std::string& file : o.reports)
+    write_text(session, file, report_for(file, launches, command, status));
   std::size_t defects = 0;
   for (const Launch& l : launches) defects += defects_of(l);
   if (o.json)
@@ -197,7 +193,7 @@ void add_run_with(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
       "run-with",
       "Run a HIP program, unchanged and without a GPU: every launch on the emulator, with all checks");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunWithOptions>();
   c->add_option("COMMAND", o->command, "The program and its arguments, after --");
   c->add_option("--arch", o->arch, "The processor of the devices: " + machine::names(" or "));
   c->add_option("--check", o->checks,

@@ -441,18 +441,7 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
   return j;
 }
 
-namespace {
-
-void write_text(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + file);
-}
-
-} // namespace
-
-void write_timelines(const TimeResult& t, const TimeOptions& o) {
+void write_timelines(Session& session, const TimeResult& t, const TimeOptions& o) {
   if (!o.exported.empty()) {
     const auto colon = o.exported.find(':');
     const std::string form = o.exported.substr(0, colon);
@@ -462,7 +451,7 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
     if (form == "att") {
       timing::write_thread_trace(t.report, t.trace.program, o.exported.substr(colon + 1), t.load.mhz);
     } else {
-      write_text(o.exported.substr(colon + 1), timing::to_perfetto(t.report, t.trace.program));
+      write_text(session, o.exported.substr(colon + 1), timing::to_perfetto(t.report, t.trace.program));
     }
   }
   if (!o.against.empty() && !o.svg.empty())
@@ -488,9 +477,9 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
     begin = static_cast<std::uint32_t>(t.report.prologue + 2 * hot->clocks_per_trip);
     end = begin + static_cast<std::uint32_t>(2 * hot->clocks_per_trip);
   }
-  if (!o.svg.empty()) write_text(o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
+  if (!o.svg.empty()) write_text(session, o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
   if (!o.html.empty())
-    write_text(o.html, o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
+    write_text(session, o.html, o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
                                                                   static_cast<std::uint32_t>(t.report.clocks))
                                           : timing::timeline_html(t.report, t.trace.program, begin, end));
 }
@@ -523,11 +512,11 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
 
 namespace {
 
-struct Options : TimeOptions, LaunchOptions {
+struct TimeCommandOptions : TimeOptions, LaunchOptions {
   bool json = false, list = false;
 };
 
-int list_parameters(Session& session, const Options& o) {
+int list_parameters(Session& session, const TimeCommandOptions& o) {
   const timing::Parameters p = timing_parameters(
       o, isa::parse_arch(o.arch.empty() ? machine::usual_target : std::string_view(o.arch)));
   if (o.json) {
@@ -543,7 +532,7 @@ int list_parameters(Session& session, const Options& o) {
   return Exit::yes;
 }
 
-int time(Session& session, const Options& o) {
+int time(Session& session, const TimeCommandOptions& o) {
   if (o.list) return list_parameters(session, o);
   if (o.file.empty())
     refuse("time: no FILE", "inlay time kernel.hsaco --grid 4 --block 256 --arg zeros:4096");
@@ -558,10 +547,10 @@ int time(Session& session, const Options& o) {
   const timing::ThreadTrace measured =
       o.against.empty() ? timing::ThreadTrace{} : timing::read_thread_trace(o.against);
   const TimeResult t = time_code_object(o, in.object, in.arch, kernel, in.geometry, in.specs);
-  write_timelines(t, o);
+  write_timelines(session, t, o);
   if (!o.against.empty()) {
     const timing::AgainstTrace a = timing::compare_with_trace(t.report, t.trace, t.chip, measured);
-    if (!o.html.empty()) write_text(o.html, timing::to_html(a, t.report, t.trace, measured));
+    if (!o.html.empty()) write_text(session, o.html, timing::to_html(a, t.report, t.trace, measured));
     if (o.json) {
       auto json = kernel_json(kernel.name);
       json.update({{"arch", std::string(isa::to_string(in.arch))},
@@ -596,7 +585,7 @@ int time(Session& session, const Options& o) {
 void add_time(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
       "time", "Model the clocks of a kernel on hardware: how many, what they go to, what would help");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TimeCommandOptions>();
   add_launch_options(*c, *o);
   c->add_option("--max-instructions", o->max_instructions,
                 "Give up after so many modelled wave instructions");

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/timing/calibrate.h>
@@ -18,7 +17,7 @@ namespace {
 
 using namespace runtime;
 
-struct Options {
+struct CalibrateOptions {
   std::string device = "emulator", arch{machine::usual_target}, output;
   std::vector<std::string> set, traces;
   bool json = false;
@@ -49,15 +48,7 @@ double measure(Device& device, const timing::Microbenchmark& b, unsigned n, isa:
   return static_cast<double>(best);
 }
 
-void write_parameters(const std::string& file, const timing::Parameters& p) {
-  if (file.empty()) return;
-  std::ofstream out(file, std::ios::binary);
-  out << p.to_json();
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + file);
-}
-
-int from_traces(Session& session, const Options& o, isa::Arch arch) {
+int from_traces(Session& session, const CalibrateOptions& o, isa::Arch arch) {
   if (o.device != "emulator")
     refuse("calibrate --from-att reads traces, and --device " + o.device + " measures", "one of the two");
   TimeOptions changed;
@@ -67,7 +58,7 @@ int from_traces(Session& session, const Options& o, isa::Arch arch) {
   std::vector<timing::TracedNumber> fitted;
   const timing::Parameters p =
       timing::calibrate_from_traces(timing_parameters(changed, arch), traces, fitted);
-  write_parameters(o.output, p);
+  if (!o.output.empty()) write_text(session, o.output, p.to_json());
   if (o.json) {
     nlohmann::ordered_json j = {{"arch", std::string(isa::to_string(arch))}, {"traces", o.traces}};
     j["fitted"] = nlohmann::ordered_json::array();
@@ -91,7 +82,7 @@ int from_traces(Session& session, const Options& o, isa::Arch arch) {
   return Exit::yes;
 }
 
-int calibrate(Session& session, const Options& o) {
+int calibrate(Session& session, const CalibrateOptions& o) {
   isa::Arch arch = isa::parse_arch(o.arch);
   if (!o.traces.empty()) return from_traces(session, o, arch);
   std::unique_ptr<Device> device;
@@ -113,7 +104,7 @@ int calibrate(Session& session, const Options& o) {
         return device == nullptr ? model.clocks(b, n, truth) : measure(*device, b, n, arch);
       },
       "inlay calibrate on " + name, model);
-  write_parameters(o.output, c.parameters);
+  if (!o.output.empty()) write_text(session, o.output, c.parameters.to_json());
   if (o.json) {
     nlohmann::ordered_json j = {{"arch", std::string(isa::to_string(arch))}, {"device", name}};
     j["fitted"] = nlohmann::ordered_json::array();
@@ -151,7 +142,7 @@ int calibrate(Session& session, const Options& o) {
 void add_calibrate(CLI::App& app, Session& session) {
   auto* c =
       app.add_subcommand("calibrate", "Fit the numbers of the cycle model by microbenchmarks on a device");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CalibrateOptions>();
   c->add_option("--device", o->device, "emulator (default: gives back what the model runs with) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
   c->add_option("--arch", o->arch, machine::names(" or ") + ", on the emulator");

@@ -88,6 +88,6 @@ struct TimeResult {
 [[nodiscard]] double microseconds(const TimeResult& t);
 [[nodiscard]] double tflops(const TimeResult& t); ///< 0 without matrix instructions
 /// Writes --svg, --html and --export, when asked for.
-void write_timelines(const TimeResult& t, const TimeOptions& o);
+void write_timelines(Session& session, const TimeResult& t, const TimeOptions& o);
 
 } // namespace inlay::cli

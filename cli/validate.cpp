@@ -33,7 +33,7 @@ using runtime::isa::LineTable;
 /// Of a code object: some seconds. The order of a kernel that is not decided by then is rarely decided later.
 constexpr std::uint64_t default_budget = 5'000'000;
 
-struct Options {
+struct ValidateOptions {
   std::string file, kernel, arch, claims;
   std::vector<std::uint32_t> block;
   std::optional<std::uint32_t> lds;
@@ -93,10 +93,10 @@ nlohmann::ordered_json finding_json(const symbolic::Terms& t, const LineTable& l
   return j;
 }
 
-int validate(Session& session, const Options& given) {
+int validate(Session& session, const ValidateOptions& given) {
   const auto source = read_source(session, given.file, given.arch);
   const auto& object = source.object;
-  Options o = given;
+  ValidateOptions o = given;
   // A description of the launch says what was not given; validation is for all sizes that its grid may have.
   if (source.manifest) {
     if (o.kernel.empty()) o.kernel = source.manifest->kernel;
@@ -259,7 +259,7 @@ int validate(Session& session, const Options& given) {
 void add_validate(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
       "validate", "Machine code in every schedule and for all sizes: order of LDS, registers and barriers");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ValidateOptions>();
   command
       ->add_option(
           "FILE", o->file,

@@ -26,6 +26,8 @@ target_compile_options(inlay_options INTERFACE -Wall -Wextra -Wconversion -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees uninitialised members in moved variants and overlapping copies in std::string at -O2 that are not there.
   target_compile_options(inlay_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+  # Not to collect garbage before half a gigabyte is used takes a tenth off the time of a file.
+  target_compile_options(inlay_options INTERFACE "SHELL:--param ggc-min-heapsize=524288")
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # libstdc++ 12's std::stable_sort uses a function that it declares deprecated itself.

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char magic[16] = "INLAY BUNDLE 1\n";
 constexpr std::size_t head = sizeof magic + 8;
-constexpr const char* hint = "inlay bundle writes these files, and inlay build --for";
+constexpr const char* how_bundles_come = "inlay bundle writes these files, and inlay build --for";
 
 std::vector<std::uint8_t> read_file(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -26,7 +26,7 @@ Bundle::Entry::Code code_of(const Json& at, const std::vector<std::uint8_t>& byt
                             const std::string& whose) {
   const auto offset = at.at("offset").get<std::uint64_t>(), count = at.at("bytes").get<std::uint64_t>();
   if (offset > bytes.size() || count > bytes.size() - offset)
-    throw LaunchError(whose + ": a code object lies beyond its end", hint);
+    throw LaunchError(whose + ": a code object lies beyond its end", how_bundles_come);
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
@@ -63,7 +63,7 @@ Bundle::Bundle(std::vector<Entry> entries) : entries_(std::move(entries)) {
 }
 
 Bundle Bundle::parse(const std::vector<std::uint8_t>& bytes, const std::string& whose) {
-  const auto fail = [&](const std::string& why) { throw LaunchError(whose + ": " + why, hint); };
+  const auto fail = [&](const std::string& why) { throw LaunchError(whose + ": " + why, how_bundles_come); };
   if (bytes.size() < head || std::memcmp(bytes.data(), magic, sizeof magic) != 0) fail("is no bundle");
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8; ++i) length |= std::uint64_t{bytes[sizeof magic + i]} << (8 * i);

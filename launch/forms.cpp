@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* hint = "inlay build KERNEL --for NAME=LEAST..MOST makes such tables";
+constexpr const char* how_forms_come = "inlay build KERNEL --for NAME=LEAST..MOST makes such tables";
 constexpr std::size_t most_rows = 1000;
 
 std::string text(const Forms::Range& r) {
@@ -62,7 +62,7 @@ Forms::Forms(Manifest one) {
 
 Forms::Forms(std::vector<Form> forms, std::vector<Range> ranges, std::vector<Row> rows)
     : forms_(std::move(forms)), ranges_(std::move(ranges)), rows_(std::move(rows)) {
-  if (forms_.empty()) throw LaunchError("forms: there are none", hint);
+  if (forms_.empty()) throw LaunchError("forms: there are none", how_forms_come);
   join_arguments();
   check_rows();
   for (std::size_t i = 0; i < ranges_.size(); ++i)
@@ -75,7 +75,7 @@ void Forms::join_arguments() {
   for (std::size_t f = 0; f < forms_.size(); ++f) {
     const Manifest& m = forms_[f].manifest;
     const auto fail = [&](const std::string& why) {
-      throw LaunchError(general().kernel + ": form " + std::to_string(f) + " " + why, hint);
+      throw LaunchError(general().kernel + ": form " + std::to_string(f) + " " + why, how_forms_come);
     };
     if (m.kernel != general().kernel || m.arch != general().arch)
       fail("is " + m.kernel + " for " + m.arch + ", and the general form is for " + general().arch);
@@ -104,7 +104,7 @@ void Forms::join_arguments() {
 
 void Forms::check_rows() const {
   const auto& sizes = general().sizes;
-  const auto fail = [&](const std::string& why) { throw LaunchError(general().kernel + ": " + why, hint); };
+  const auto fail = [&](const std::string& why) { throw LaunchError(general().kernel + ": " + why, how_forms_come); };
   if (ranges_.size() != sizes.size())
     fail("a table for " + std::to_string(ranges_.size()) + " sizes, and the launch has " +
          std::to_string(sizes.size()));
@@ -259,7 +259,7 @@ std::string Forms::table_text() const {
 }
 
 Forms Forms::parse(std::vector<Form> forms, const std::string& table, const std::string& whose) {
-  const auto fail = [&](const std::string& why) { throw LaunchError(whose + ": " + why, hint); };
+  const auto fail = [&](const std::string& why) { throw LaunchError(whose + ": " + why, how_forms_come); };
   try {
     const Json j = Json::parse(table);
     std::vector<Range> ranges;
@@ -283,7 +283,7 @@ Forms Forms::parse(std::vector<Form> forms, const std::string& table, const std:
     if (Json::parse(out.table_text()) != j) fail("its contract or its ranges are not those of its forms");
     return out;
   } catch (const nlohmann::json::exception& e) {
-    throw LaunchError(whose + ": its table is damaged: " + e.what(), hint);
+    throw LaunchError(whose + ": its table is damaged: " + e.what(), how_forms_come);
   }
 }
 

@@ -13,10 +13,6 @@ file(CONFIGURE OUTPUT timing_data.cpp CONTENT "${embedded}" @ONLY)
 target_sources(inlay_runtime PRIVATE
   ${CMAKE_CURRENT_BINARY_DIR}/timing_data.cpp
   timing/calibrate.cpp
-  timing/chip.cpp
-  timing/compute_unit.cpp
-  timing/report.cpp
   timing/thread_trace.cpp
-  timing/unit_memory.cpp
 )
 target_link_libraries(inlay_runtime PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

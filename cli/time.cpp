@@ -479,9 +479,10 @@ void write_timelines(Session& session, const TimeResult& t, const TimeOptions& o
   }
   if (!o.svg.empty()) write_text(session, o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
   if (!o.html.empty())
-    write_text(session, o.html, o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
-                                                                  static_cast<std::uint32_t>(t.report.clocks))
-                                          : timing::timeline_html(t.report, t.trace.program, begin, end));
+    write_text(session, o.html,
+               o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
+                                                          static_cast<std::uint32_t>(t.report.clocks))
+                                  : timing::timeline_html(t.report, t.trace.program, begin, end));
 }
 
 void add_time_options(CLI::App& c, TimeOptions& o) {

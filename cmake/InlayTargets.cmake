@@ -86,7 +86,7 @@ function(inlay_test name)
   target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
   target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
-  set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${INLAY_TOGETHER} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${INLAY_TOGETHER} UNITY_BUILD_BATCH_SIZE 16)
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " EXTRA_ARGS --rng-seed 1
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")
 endfunction()

@@ -104,7 +104,9 @@ void Forms::join_arguments() {
 
 void Forms::check_rows() const {
   const auto& sizes = general().sizes;
-  const auto fail = [&](const std::string& why) { throw LaunchError(general().kernel + ": " + why, how_forms_come); };
+  const auto fail = [&](const std::string& why) {
+    throw LaunchError(general().kernel + ": " + why, how_forms_come);
+  };
   if (ranges_.size() != sizes.size())
     fail("a table for " + std::to_string(ranges_.size()) + " sizes, and the launch has " +
          std::to_string(sizes.size()));

@@ -70,6 +70,13 @@ KERNELS += ["varlen_attention " + x for x in ("--kv-dtype fp8", "--dtype fp8 --a
 ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a", "all_reduce --arch gfx90a", "all_reduce_rmsnorm --arch gfx90a", "reduce_scatter --arch gfx90a", "all_gather --arch gfx90a", "moe_dispatch --arch gfx90a", "moe_combine --arch gfx90a")
 # Lines that begin so; docs/validate.md says why.
 UNDECIDED = ("attention_blocks ", "moe_starts --arch gfx90a", "moe_places ", "conv3d --arch gfx90a")
+# Of --options, docs/measurements/validate.md.
+UNDECIDED_OPTIONS = tuple(f"{k} --arch {g} {o}" for g in ("gfx942", "gfx950") for k, o in (
+    ("gemm", "--dtype bf16 --tile 64x64x64 --stream-k-workgroups "), ("flash_attention", "--dtype bf16 --window "),
+    ("varlen_attention", "--dtype bf16 --bias "), ("paged_decode", "--dtype bf16 --window 4096 --page 64"),
+    ("moe_stage1", "--dtype f16 --group 64"), ("moe_stage1", "--dtype bf16 --group 64"))) + (
+    "moe_stage2 --arch gfx950 --dtype f16 --group 64", "moe_stage2 --arch gfx950 --dtype bf16 --group 64",
+    "gemm --arch gfx942 --dtype f32 --alpha yes --beta yes")
 # Undecided too, and not worth 100 s each time: products of f16 and bf16 on gfx90a flush subnormals, which is read as a function of both.
 PRODUCTS = [f"{k} --arch gfx90a" for k in ("gemm", "preshuffle_gemm", "dual_gemm", "moe_stage1", "flash_attention")]
 
@@ -91,6 +98,7 @@ if a.options:
     import catalogue
 
     KERNELS = list(dict.fromkeys(f"{kernel} {form}" for kernel, form, *_ in catalogue.rows()))
+    UNDECIDED += UNDECIDED_OPTIONS
 
 
 def processor_seconds():

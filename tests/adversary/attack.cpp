@@ -4,6 +4,7 @@
 #include <inlay/codegen/schedule.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <regex>
 
 namespace adversary {
@@ -20,6 +21,7 @@ bool names_internals(const std::string& message) {
 }
 
 void attack(const std::vector<Attack>& attacks) {
+  static const bool alone = std::getenv("INLAY_CLAIMS") != nullptr;
   for (const Attack& a : attacks) {
     INFO(a.name);
     std::string refused, shown;
@@ -30,8 +32,9 @@ void attack(const std::vector<Attack>& attacks) {
       Code code = apply(graph, default_schedule(graph));
       if (a.change) a.change(code);
       refused = mutate::refuted(code);
-      if (a.because.empty() || a.unseen.empty()) shown = mutate::wrong(code, a.sizes);
-      if (shown.empty() && (a.because.empty() || a.unseen.empty())) try {
+      const bool run = !alone && (a.because.empty() || a.unseen.empty());
+      if (run) shown = mutate::wrong(code, a.sizes);
+      if (run && shown.empty()) try {
           shown = mutate::emulated(code, a.sizes);
         } catch (const std::exception& e) { // nothing to emit
           shown = e.what();
@@ -46,7 +49,7 @@ void attack(const std::vector<Attack>& attacks) {
     } else {
       CHECK_THAT(refused, Catch::Contains(a.because));
       INFO("refused: " << refused);
-      if (a.unseen.empty()) CHECK(shown != "");
+      if (!alone && a.unseen.empty()) CHECK(shown != "");
     }
   }
 }

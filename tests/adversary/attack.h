@@ -31,7 +31,7 @@ struct Attack {
   std::string unseen = {};                ///< refused, and why nothing shows it here
 };
 
-/// Tries each of them, and says how many there were.
+/// Tries each of them. With INLAY_CLAIMS in the environment claims are asked alone: neither tokens nor the emulator.
 void attack(const std::vector<Attack>& attacks);
 
 /// Whether a message has a symbol that no user wrote.

@@ -119,6 +119,24 @@ TEST_CASE("adversary: masks that are gone") {
       {"a load past its row", "", copied({}), sizes, [](Code& c) { mask(c, InstKind::load, 1, false); }});
   all.push_back({"a load past its last row", "axis 0 is not masked", copied({}), sizes,
                  [](Code& c) { mask(c, InstKind::load, 0, false); }, "what lies past is stored nowhere"});
+  // y = page 2 of x, or zeros where it has fewer.
+  const auto page = [] {
+    Program k("page", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+              p = k.size("p", {.most = 8});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {p, m, n});
+    k.computes(y, [&](const auto& i) { return inside(Sym(2), p, k(x, {Sym(2), i[0], i[1]}), 0); });
+    const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, m, 4);
+    const Fragment of = k.load(k.tile(x, {1, 4, 64}, {2, r, c}).keep({1, 2}), rows_tv(4, 64, 1, 64), 1);
+    k.store(k.map({of}, [&](const auto& v) { return inside(Sym(2), p, v[0], 0); }),
+            k.tile(y, {4, 64}, {r, c}), 1);
+    return k;
+  };
+  const std::vector<Sizes> pages = {{5, 70, 3}, {4, 64, 1}};
+  all.push_back({"a page that need not be there", "", page, pages});
+  // Its records end with the tensor then.
+  all.push_back({"a page that need not be there, as if it were", "", page, pages,
+                 [](Code& c) { mask(c, InstKind::load, 0, false); }});
   attack(all);
 }
 

@@ -315,6 +315,38 @@ TEST_CASE("adversary: folds that see what lies outside, or some elements twice")
   attack(all);
 }
 
+TEST_CASE("adversary: a product of two sums is neither of them") {
+  // y(r) = sum of one of two, as the sum of what the tiles' sums are together.
+  const auto multiplied = [](int which, bool both) {
+    return [=] {
+      Program k("multiplied", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), a = k.input("a", Element::f32, {m, n}),
+                   b = k.input("b", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) {
+        return k.sum(n, [&](Sym j) { return k(which == 0 ? a : b, {i[0], j}); });
+      });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const Fragment all = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+      k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+        const auto of = [&](const Tensor& x) {
+          return k.fold(Monoid::sum, k.load(k.tile(x, {1, 64}, {r, t}), tv, 1), 1);
+        };
+        const Fragment one =
+            k.map({of(a), of(b)}, [&](const auto& v) { return both ? v[0] * v[1] : v[which]; });
+        k.update(all, {one}, [](const auto& v) { return v[0] + v[1]; });
+      });
+      k.store(all, k.tile(y, {1, 1}, {r, 0}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{2, 40}, {1, 130}, {3, 64}};
+  for (const int which : {0, 1})
+    attack({{"one of them", "", multiplied(which, false), sizes},
+            {"both", "sum", multiplied(which, true), sizes}});
+}
+
 TEST_CASE("adversary: sums lane by lane that leave out what lies between their trips") {
   // y(r) = the sum of the row, of whose blocks of 64 each trip adds every `step`th; and then the last one by itself.
   const auto summed = [](int step, bool last) {

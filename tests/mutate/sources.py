@@ -1,27 +1,36 @@
 #!/usr/bin/env python3
 """Mutation check: flips one operator at a time in the bodies of the algebra, in the solver, in the way of a kernel from program to machine code, or in what validates machine code, and asks whether the tests notice.
 
-  tests/mutate/sources.py [algebra | codegen | solver | validate] [--mutants N] [--seed S] [--only REGEX] [--since COMMIT] [--list] [--directory DIR] [--objects BUILD] [--tests REGEX] [--report FILE.json] [--jobs J]
+  tests/mutate/sources.py [algebra | codegen | solver | validate] [--mutants N] [--seed S] [--only REGEX] [--since COMMIT] [--list] [--directory DIR] [--objects BUILD] [--tests REGEX] [--limit SECONDS] [--report FILE.json] [--jobs J]
 
 A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
 `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
 the wording of messages are left alone. Compiling the algebra once for each of some hundred mutants would take hours; so the
 script makes one copy of the tree that holds all of them behind a switch (mutation_switch.h), builds it once, checks that it
 passes with no mutant active, and then runs the test programs for each mutant. `--objects build/release` compiles only the
-files with mutants and links them before the libraries of that build, which must be up to date: minutes instead of an hour.
+files with mutants, or what the build compiles together with them, and links them before the libraries of that build, which must
+be up to date: minutes instead of an hour.
 
   killed      a test fails, crashes, or takes more than twice the processor time of the unchanged tree
   stillborn   the mutant does not compile, or its expression does not exist for the types it meets; counted apart
   survived    every test passes: the change is invisible, or no test looks there
 
-Tests are run case by case. A case that never comes to a mutant's place is not run for it; the report says so of survivors that none comes to.
+Tests are run case by case, those first that are quick and come to few mutants' places. A case that never comes to a mutant's place is not
+run for it; the report says so of survivors that none comes to. --limit ends the tests of one mutant after so many seconds of processor
+time, and leaves out tests that take longer by themselves; what survives then has to be asked again without it. What a report says already, of the same sample, is tried first: the test that killed a mutant.
 
-A mutant that provably computes the same is listed in equivalent.json with its proof and does not count. Exit status 1 if a mutant
-survives that is not listed, or if a listed one is killed or gone.
+A mutant that is argued is listed in equivalent.json with its proof and does not count. Its `kind` says what the proof shows:
+
+  same        it provably computes the same, or what nobody can see (the default)
+  refuses     it refuses, waits or asks for more than needed: nothing that is wrong is taken for right
+  choice      another choice among orders, forms or samples that are judged alike: a matter of speed
+  message     another wording
+
+Exit status 1 if a mutant survives that is not listed, or if a listed one is killed or gone.
 """
 import argparse
+import collections
 import concurrent.futures
-import filecmp
 import hashlib
 import json
 import os
@@ -41,9 +50,17 @@ RUNS = ["inlay run vector_add --auto no", "inlay run layernorm --m 3 --n 2600 --
         "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress --auto no", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32 --auto no",
         "inlay run moe_stage1 --arch gfx950 --tokens 20 --inter 72 --k 136 --auto no", "inlay run flash_attention --head-dim 64 --causal 1 --group 2 --queries 40 --keys 100 --tile-q 64 --auto no",
         "inlay run gemm --m 300 --n 140 --k 264 --scheduler default --dtype bf16 --out f32 --mfma 32 --auto no"]
+# Loops as assembly, with all forms of order, and kernels that begin, end and share out otherwise.
+RUNS += [f"inlay run {kernel} --stress --auto no" for kernel in (
+    "gemm --arch gfx950 --m 300 --n 300 --k 264 --tile 256x256x64 --loops asm", "gemm --m 300 --n 300 --k 264 --tile 256x256x32 --loops asm",
+    "gemm --arch gfx950 --m 300 --n 300 --k 520 --tile 256x256x64 --stagger yes", "gemm --arch gfx950 --m 300 --n 300 --k 520 --tile 256x256x64 --waves 2x4 --direct-to-lds yes --pingpong yes",
+    "gemm --m 300 --n 140 --k 264 --tile 64x64x64 --stages 3 --loops asm", "gemm --arch gfx950 --m 300 --n 140 --k 264 --direct-to-lds yes --stages 3",
+    "gemm --m 300 --n 300 --k 264 --stream-k-workgroups 5", "gemm --m 70 --n 64 --k 512 --tile 64x64x32 --split 256 --split-k-fixup yes", "gemm --dtype i8 --m 70 --n 64 --k 320",
+    "flash_attention --head-dim 64 --causal 1 --window 32 --queries 100 --keys 100 --tile-q 32 --tile-k 32 --waves 1", "causal_conv1d", "conv3d", "moe_sort", "scatter_add")]
 # Programs that try to prove something false, and places of code changed so that a rule has to refuse them.
-PROVED = ["adversary"]
-CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen [#schedule_test]", "kernel_mutations --sample 60 --seed 4"]
+PROVED = ["INLAY_CLAIMS=alone adversary", "kernels [#derive_test],[#branch_test],[#ticket_test],[#turn_test],[#roles_test],[#stagger_test],[#pingpong_test]", "kernel_forms ~[.]", "kernel_integers ~[.]"]
+DRAWN = ["random_programs --sample 40 --seed 3", "kernel_mutations --sample 60 --seed 4"]
+SCHEDULED = ["codegen [#schedule_test],[#emit_test]", "kernels [#stagger_test],[#pingpong_test]", "kernel_orders ~[.]", "kernel_integers ~[.]", "kernel_forms ~[.]"]
 
 # What is mutated, the folders to build for it, and for which files what must notice, quickest first: tests, of which a name may have
 # tags, `[#file]` too, or programs with their arguments.
@@ -51,14 +68,16 @@ PROGRAMS = ("inlay", "random_programs", "kernel_mutations", "machine_mutations")
 # Machine code that is right, which has to be validated, and damaged machine code, of which nothing that behaves otherwise may be.
 VALIDATED = ["inlay validate " + k for k in (
     "vector_add", "moe_blocks", "concat", "moe_sort", "pad", "causal_conv1d", "rope", "softmax --threads 128 --vectors 1", "dropout", "mla_reduce", "moe_starts",
-    "gemm --tile 32x32x64 --waves 1x1")]
-DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000", "validate_code ~[#claims_test]~[#values_test]~[.]"]
+    "gemm --tile 32x32x64 --waves 1x1", "all_reduce", "all_gather", "attention_backward_dq", "attention_backward_dkv", "batched_gemm", "conv2d", "cross_entropy", "cumsum",
+    "gated_delta_state", "gated_delta_step", "gemv", "grouped_gemm", "kv_write", "argmax", "layernorm_backward", "moe_combine", "moe_dispatch", "quantise", "scatter_add",
+    "scatter_rows", "group_norm", "weighted_combine")]
+DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000"]
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_values", "algebra_laws ~[#exhaustive_laws_test]~[.]"])]),
     "codegen": ("codegen", "algebra;solver;codegen;runtime;validate;kernels;cli", [
-        ("codegen/(address|provenance/.*)", PROVED + CLAIMS + RUNS), ("codegen/(expand|emit_ir|emit_asm|schedule/apply)", RUNS + CLAIMS)]),
+        ("codegen/provenance/", PROVED + DRAWN + RUNS), ("codegen/(address|expand|emit_ir|emit_asm|schedule/)", PROVED[:1] + RUNS + SCHEDULED + DRAWN + ["adversary"])]),
     "validate": ("validate", "algebra;solver;codegen;runtime;validate;kernels;cli", [
-        ("validate/claims|values_at_sizes", ["validate_code [#claims_test],[#values_test]"]), ("", VALIDATED + DAMAGED)]),
+        ("validate/claims|values_at_sizes", ["validate_code [#claims_test],[#values_test]"]), ("", VALIDATED + ["validate_code ~[.]"] + DAMAGED)]),
     "solver": ("solver", "algebra;solver", [
         ("certificates/", ["solver_unit ~[long]~[#lds_test]~[#coalescing_test]", "solver_random [forged]", "solver_unit [long]"]),
         ("questions/(banks|coalescing|lds|search)", ["solver_unit ~[long]", "solver_random [decided]", "solver_random [forged]"]),
@@ -95,6 +114,11 @@ FUNCTIONS = [(rf"(?<![:\w.])({a})\((?!Wide |Number )", b, f"(::mutation::on({{n}
 TEXTS = re.compile(r"""^\s*(//|#)|"|std::string|asserted|declare|reason =|throw """)
 # Lines that only word a message, and templates' machinery.
 SKIPPED_LINE = re.compile(r"^\s*(//|#|\*|static_assert|template|using |case )|to_string\(|requires |throw_|if constexpr|op\.fail|constexpr .*\) \{ return .*\"")
+
+
+def program_of(test):
+    """The program of a test: "SETTING=value program arguments", or "SETTING=value program: case"."""
+    return next(word for word in test.split() if "=" not in word).rstrip(":")
 
 
 def code_mask(text):
@@ -175,7 +199,7 @@ class Tree:
                   "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DINLAY_BENCHMARKS=OFF", "-DINLAY_TOGETHER=OFF"], check=True)
 
     @staticmethod
-    def run(command, check=False, seconds=None, mutant=0, **environment):
+    def run(command, check=False, seconds=None, mutant=0, cwd=None, **environment):
         """Exit status and output; never more than 4 GiB of memory, which a mutant may well ask for, nor than so many seconds of processor time,
         which do not depend on who else is at work. A mutant that waits is given up after ten minutes."""
         def limits():
@@ -184,7 +208,7 @@ class Tree:
             if seconds:
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600 if mutant else None, errors="replace",
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600 if mutant else None, errors="replace", cwd=cwd,
                                   env=dict(os.environ, RC_PARAMS="seed=1", INLAY_MUTANT=str(mutant), **environment), preexec_fn=limits)
         except subprocess.TimeoutExpired:
             return "timeout", ""
@@ -212,6 +236,12 @@ class Tree:
         """Exit status and output of the compiler."""
         return self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + [self.program(t) for t in tests] + ["--", "-k", "0"])
 
+    def state(self, program, mutants):
+        """What a test's places and times are good for: these mutants, and this program."""
+        of = "".join(f"{m['id']} {m['number']} {m['verdict'] == 'stillborn'}\n" for m in mutants)
+        beside = getattr(self, "objects", self.build)
+        return f"{hashlib.sha256(of.encode()).hexdigest()[:16]} {os.path.getmtime(os.path.join(beside, 'bin', self.program(program)))}"
+
     def compile(self, tests, mutants):
         """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
         for _ in range(12):
@@ -235,19 +265,22 @@ class Tree:
 
     def cases(self, name):
         """A test by its cases, so that only those run that come to a mutant's place, the quick ones first."""
-        program, *arguments = name.split()
+        program = program_of(name)
         if program in PROGRAMS:
             return [name]
-        done = subprocess.run([os.path.join(self.build, "bin", self.program(program)), *arguments, "-#", "--list-test-names-only"], stdout=subprocess.PIPE, text=True)
-        return [f"{program}: {case}" for case in done.stdout.split("\n") if case]
+        setting, arguments = name.split(program, 1)
+        done = subprocess.run([os.path.join(self.build, "bin", self.program(program)), *arguments.split(), "-#", "--list-test-names-only"], stdout=subprocess.PIPE, text=True)
+        return [f"{setting}{program}: {case}" for case in done.stdout.split("\n") if case]
 
     def test(self, name, seconds=None, mutant=0, **environment):
-        program, *arguments = name.split()
-        settings = [] if program in PROGRAMS else ["--abort", "--rng-seed", "1"]
-        if program.endswith(":"):
-            program, case = name.split(": ", 1)
-            arguments = [re.sub(r"([\\,\[\]])", r"\\\1", case)]
-        return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments, *settings], seconds=seconds, mutant=mutant, **environment)
+        program = program_of(name)
+        setting, arguments = name.split(program, 1)
+        environment.update(word.split("=") for word in setting.split())
+        if arguments.startswith(": "):
+            arguments = [re.sub(r"([\\,\[\]])", r"\\\1", arguments[2:]), "--abort", "--rng-seed", "1"]
+        else:
+            arguments = arguments.split()
+        return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments], seconds=seconds, mutant=mutant, **environment)
 
 
 class Objects(Tree):
@@ -259,29 +292,61 @@ class Objects(Tree):
         os.makedirs(os.path.join(self.build, "bin"), exist_ok=True)
         os.makedirs(os.path.join(self.root, "tests/mutate"), exist_ok=True)
         shutil.copy(os.path.join(ROOT, "tests/mutate/mutation_switch.h"), os.path.join(self.root, "tests/mutate"))
+        self.units = {}  # of each file what it is compiled in, with the command
         with open(os.path.join(self.objects, "compile_commands.json"), encoding="utf-8") as f:
-            self.commands = {os.path.relpath(c["file"], ROOT): c["command"].split() for c in json.load(f)}
+            for command in json.load(f):
+                source = command["file"]
+                together = source.startswith(self.objects + "/")
+                with open(source, encoding="utf-8") as unit:
+                    files = re.findall(r'^#include "(.*\.cpp)"$', unit.read(), re.M) if together else [source]
+                for file in files:
+                    self.units[os.path.relpath(file, ROOT)] = (source, command["command"].split())
 
-    def compile_file(self, file):
-        source, done = os.path.join(self.root, file), self.object_of(file) + ".source"
-        if os.path.exists(done) and filecmp.cmp(source, done, shallow=False):
-            return 0, ""
-        if file not in self.commands:
-            sys.exit(f"error: {self.objects} compiles {file} with its neighbours as one\n  hint   cmake --preset release -DINLAY_TOGETHER=OFF, and build it")
-        command = self.commands[file]
-        command = command[:command.index("-o")] + ["-w", "-O1", "-iquote", os.path.join(ROOT, os.path.dirname(file))]
-        status, output = self.run(command + ["-o", self.object_of(file), "-c", source])
-        if status == 0:
-            shutil.copy(source, done)
-        return status, output
+    def write(self, mutants):
+        super().write(mutants)
+        for file in {m["file"] for m in mutants}:  # what stands beside a file stands beside the one that it was copied from
+            path, beside = os.path.join(self.root, file), os.path.join(ROOT, os.path.dirname(file))
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            def included(match):
+                return f'#include "{os.path.join(beside, match[1])}"' if os.path.exists(os.path.join(beside, match[1])) else match[0]
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(re.sub(r'^#include "([^/].*)"$', included, text, flags=re.M))
 
     def object_of(self, file):
-        return os.path.join(self.build, file.replace("/", "_") + ".o")
+        return os.path.join(self.build, os.path.relpath(self.units[file][0], ROOT).replace("/", "_") + ".o")
+
+    def compile_unit(self, files):
+        """What these files are compiled in, with theirs exchanged for those with mutants."""
+        (source, command), out = self.units[files[0]], self.object_of(files[0])
+        text = f'#include "{source}"\n'
+        if source != os.path.join(ROOT, files[0]):
+            with open(source, encoding="utf-8") as f:
+                text = f.read()
+        inputs = []
+        for file in files:
+            text = text.replace(f'#include "{os.path.join(ROOT, file)}"', f'#include "{os.path.join(self.root, file)}"')
+            with open(os.path.join(self.root, file), encoding="utf-8") as f:
+                inputs.append(f.read())
+        unit, done, now = out + ".cpp", out + ".done", text + "".join(inputs)
+        if os.path.exists(done) and os.path.exists(out):
+            with open(done, encoding="utf-8") as f:
+                if f.read() == now:
+                    return 0, ""
+        with open(unit, "w", encoding="utf-8") as f:
+            f.write(text)
+        status, output = self.run(command[:command.index("-o")] + ["-w", "-o", out, "-c", unit], cwd=self.objects)
+        if status == 0:
+            with open(done, "w", encoding="utf-8") as f:
+                f.write(now)
+        return status, output
 
     def build_programs(self, tests, mutants):
-        files = sorted({m["file"] for m in mutants})
+        files, units = sorted({m["file"] for m in mutants}), {}
+        for file in files:
+            units.setdefault(self.object_of(file), []).append(file)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            results = list(pool.map(self.compile_file, files))
+            results = list(pool.map(self.compile_unit, units.values()))
         if any(status != 0 for status, _ in results):
             return 1, "".join(output for _, output in results)
         for program in map(self.program, tests):
@@ -290,7 +355,7 @@ class Objects(Tree):
             link = re.search(r"&& (\S+ .*? -o " + out + r" .*?) &&", link)[1].split()
             at = link.index("-o")
             libraries = " ".join(link)
-            own = [self.object_of(f) for f in files if f"/libinlay_{f.split('/')[0]}.a" in libraries]
+            own = sorted({self.object_of(f) for f in files if f"libinlay_{f.split('/')[0]}.a" in libraries})
             command = link[:at] + own + ["-o", os.path.join(self.build, out)] + link[at + 2:]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.objects)
             if done.returncode != 0:
@@ -318,13 +383,17 @@ def main():
     parser.add_argument("--directory", default=os.path.join(ROOT, "build", "mutation"))
     parser.add_argument("--objects", default="", help="a build of this tree whose objects stand for all that is not mutated")
     parser.add_argument("--tests", default="", help="regular expression on the tests that must notice, for a quick first look")
+    parser.add_argument("--limit", type=float, default=0, help="seconds of processor time for one mutant")
     parser.add_argument("--report", default="")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    options.directory = os.path.abspath(options.directory)
 
     sources, components, by_file = WHAT[options.what]
     by_file = [(pattern, [t for t in tests if re.search(options.tests, t)]) for pattern, tests in by_file]
     TESTS = list(dict.fromkeys(t for _, tests in by_file for t in tests))
+    if not TESTS:
+        sys.exit(f"error: no test is called '{options.tests}'")
     ends = (".h", ".ipp") if options.what == "algebra" else (".cpp",)
     files = sorted(os.path.relpath(os.path.join(folder, f), ROOT) for folder, _, names in os.walk(os.path.join(ROOT, sources))
                    for f in names if f.endswith(ends))
@@ -333,6 +402,9 @@ def main():
     if options.since:
         found = since(options.since, found)
     mutants = choose(found, options.mutants, options.seed)
+    sample = mutants  # all of them are compiled, so that a part of the sample is asked again at once
+    for number, m in enumerate(sample, 1):
+        m["number"], m["verdict"], m["by"] = number, "survived", ""
     mutants = [m for m in mutants if re.search(options.only, f"{m['file']}:{m['line']} {m['id']}")]
     print(f"{len(mutants)} of {len(found)} possible mutants, seed {options.seed}")
     if options.list:
@@ -340,41 +412,69 @@ def main():
             print(f"{m['id']}  {m['file']}:{m['line']}\n    - {m['before']}\n    + {m['after']}")
         return 0
 
-    for number, m in enumerate(mutants, 1):
-        m["number"], m["verdict"], m["by"] = number, "survived", ""
     tree = Objects(options.directory, options.jobs, options.objects) if options.objects else Tree(options.directory, options.jobs, components)
-    tree.compile(sorted({t.split()[0] for t in TESTS}), mutants)
-    limits, reached = {}, {}
+    tree.compile(sorted({program_of(t) for t in TESTS}), sample)
+    before = []
+    if options.report and os.path.exists(options.report):
+        with open(options.report, encoding="utf-8") as f:
+            before = json.load(f)["mutants"]
+    killers = {m["id"]: m["test"] for m in before if m.get("test")}
+    limits, reached, cost = {}, {}, {}
+    def used():
+        times = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return times.ru_utime + times.ru_stime
+    # What the unchanged tree needs for each test, and which mutants' places it comes to: as long as tests and mutants are these.
+    known, path = {}, os.path.join(options.directory, "reached.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            known = json.load(f)
     by_file = [(pattern, [case for t in tests for case in tree.cases(t)]) for pattern, tests in by_file]
     for test in dict.fromkeys(t for _, tests in by_file for t in tests):
-        def used():
-            times = resource.getrusage(resource.RUSAGE_CHILDREN)
-            return times.ru_utime + times.ru_stime
-        begin, file = used(), os.path.join(options.directory, "reached")
-        status, output = tree.test(test, INLAY_MUTANTS_REACHED=file)
-        if status != 0:
-            sys.exit(f"the unchanged tree fails {test}\n{output[-4000:]}")
-        limits[test] = int(2 * (used() - begin) + 5)
-        with open(file, encoding="utf-8") as f:
-            reached[test] = {int(line) for line in f}
-    by_file = [(pattern, sorted(tests, key=limits.get)) for pattern, tests in by_file]
+        now = tree.state(program_of(test), sample)
+        if known.get(test, {}).get("state") != now:
+            begin, file, places = used(), os.path.join(options.directory, "reached"), []
+            status, output = tree.test(test, seconds=int(options.limit) or None, INLAY_MUTANTS_REACHED=file)
+            if status == "timeout":
+                print(f"left out, as it takes longer than the limit: {test}")
+            elif status != 0:
+                sys.exit(f"the unchanged tree fails {test}\n{output[-4000:]}")
+            else:
+                with open(file, encoding="utf-8") as f:
+                    places = [int(line) for line in f]
+            known[test] = {"state": now if places else "", "seconds": used() - begin, "reached": places}
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(known, f)
+        seconds, reached[test] = known[test]["seconds"], set(known[test]["reached"])
+        limits[test] = int(2 * seconds + 5)
+        cost[test] = (0.1 + seconds) * len(reached[test])
+    by_file = [(pattern, sorted(tests, key=cost.get)) for pattern, tests in by_file]
 
     with open(os.path.join(ROOT, "tests/mutate/equivalent.json"), encoding="utf-8") as f:
-        equivalent = {e["id"]: e["proof"] for e in json.load(f) if e.get("what", "algebra") == options.what}
+        equivalent = {e["id"]: e.get("kind", "same") for e in json.load(f) if e.get("what", "algebra") == options.what}
     for m in mutants:
         tests = next(tests for pattern, tests in by_file if re.search(pattern, m["file"])) if m["verdict"] != "stillborn" else []
-        if tests and not any(m["number"] in reached[t] for t in tests):
+        tests = [t for t in tests if m["number"] in reached[t]]
+        if m["verdict"] != "stillborn" and not tests:
             m["by"] = "no test comes here"
-        for test in (t for t in tests if m["number"] in reached[t]):
+        begin = used()
+        for tried, test in enumerate(sorted(tests, key=lambda t: t != killers.get(m["id"]))):
+            if options.limit and used() - begin > options.limit:
+                m["by"] = f"stopped after {tried} of {len(tests)} tests"
+                break
             status, output = tree.test(test, limits[test], m["number"])
             if status == 77:
                 m["verdict"], m["by"] = "stillborn", "does not exist for its types"
                 break
             if status != 0:
-                m["verdict"], m["by"] = "killed", f"{test}: {'takes too long' if status == 'timeout' else status}"
+                m["verdict"], m["test"], m["by"] = "killed", test, f"{test}: {'takes too long' if status == 'timeout' else status}"
                 break
+        done = mutants[:mutants.index(m) + 1]
+        if options.report:
+            judged = {x["id"] for x in done}
+            with open(options.report, "w", encoding="utf-8") as f:
+                json.dump({"seed": options.seed, "mutants": done + [x for x in before if x["id"] not in judged]}, f, indent=1)
         print(f"{m['number']:4d}/{len(mutants)} {m['verdict']:9s} {m['id']} {m['file']}:{m['line']}  {m['by']}", flush=True)
-        if m["verdict"] == "survived":
+        if m["verdict"] == "survived" and m["id"] not in equivalent:
             print(f"       - {m['before']}\n       + {m['after']}", flush=True)
 
     counts = {v: sum(m["verdict"] == v for m in mutants) for v in ("killed", "stillborn", "survived")}
@@ -385,15 +485,14 @@ def main():
     counting = counts["killed"] + len(unlisted)
     alive = 100 * len(unlisted) / max(1, counting)
     raw = 100 * counts["survived"] / max(1, counts["killed"] + counts["survived"])
-    print(f"{counts['killed']} killed, {counts['stillborn']} stillborn, {counts['survived']} survived ({raw:.1f} %), {len(survivors) - len(unlisted)} of "
-          f"them proven equivalent; {len(unlisted)} of {counting} that count survived ({alive:.1f} %)")
+    kinds = collections.Counter(equivalent[i] for i in survivors if i in equivalent)
+    print(f"{counts['killed']} killed, {counts['stillborn']} stillborn, {counts['survived']} survived ({raw:.1f} %), {len(survivors) - len(unlisted)} of them "
+          f"argued ({', '.join(f'{n} {kind}' for kind, n in sorted(kinds.items()))}); {len(unlisted)} of {counting} that count survived ({alive:.1f} %)")
+    print("killed by", ", ".join(f"{name} {n}" for name, n in collections.Counter(program_of(m["test"]) for m in mutants if m.get("test")).most_common()))
     for i in unlisted:
         print(f"survived and not in equivalent.json: {i}")
     for i in stale:
         print(f"in equivalent.json, but does not survive: {i}")
-    if options.report:
-        with open(options.report, "w", encoding="utf-8") as f:
-            json.dump({"seed": options.seed, "counts": counts, "mutants": mutants}, f, indent=1)
     print(f"caught {counts['killed']} of {counting}")
     return 1 if unlisted or stale else 0
 

@@ -168,8 +168,12 @@ std::vector<KernelArgument> arguments_of(const Program& program) {
     if (t.space == Space::global) tensors.push_back({&t, nullptr});
   for (const Size& s : program.sizes()) sizes.push_back({nullptr, &s});
   const int room = std::max(program.target().preloaded_dwords - static_cast<int>(sizes.size()), 0) / 2;
-  const auto before =
-      program.uniforms().empty() ? std::min(tensors.size(), static_cast<std::size_t>(room)) : tensors.size();
+  const auto first = std::min(tensors.size(), static_cast<std::size_t>(room));
+  const bool asked_first = std::ranges::all_of(program.uniforms(), [&](const Uniform& u) {
+    return std::any_of(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(first),
+                       [&](const KernelArgument& a) { return a.tensor->id == u.tensor; });
+  });
+  const auto before = asked_first ? first : tensors.size();
   std::vector<KernelArgument> out(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(before));
   out.insert(out.end(), sizes.begin(), sizes.end());
   out.insert(out.end(), tensors.begin() + static_cast<std::ptrdiff_t>(before), tensors.end());

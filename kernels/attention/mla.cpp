@@ -72,15 +72,16 @@ Program mla_decode_program(const Latent& s) {
   const Sym S = k.size("sequences", {.most = 1 << 16}),
             N = k.size("keys", {.most = 1 << 22, .multiple = s.split}),
             P = k.size("pages", {.most = 1 << 28}), split(s.split);
-  const SoftmaxParts to =
-      parts_of(s, S, ceil_div(N, split), [&](const char* name, const std::vector<Sym>& shape) {
-        return k.output(name, Element::f32, shape, by_rows(shape));
-      });
   const std::vector<Sym> queries{S, s.blocks(), s.group(), Latent::key};
-  const Tensor Q = k.input("q", s.type, queries, by_rows(queries)),
+  // What is asked for first stands first: it is in registers when a wave begins.
+  const Sym count = ceil_div(N, split);
+  const Tensor L = k.input("lengths", Element::i32, {S}),
+               T = k.input("table", Element::i32, {S, count, s.split / s.page}),
                KV = k.input("kv", s.cache, {P, s.page, Latent::key}),
-               T = k.input("table", Element::i32, {S, to.count, s.split / s.page}),
-               L = k.input("lengths", Element::i32, {S}), rows_at = k.paged("kv_at", KV, T);
+               Q = k.input("q", s.type, queries, by_rows(queries)), rows_at = k.paged("kv_at", KV, T);
+  const SoftmaxParts to = parts_of(s, S, count, [&](const char* name, const std::vector<Sym>& shape) {
+    return k.output(name, Element::f32, shape, by_rows(shape));
+  });
   std::optional<Tensor> scales;
   if (s.scaled()) scales = k.input("scale", Element::f32, {1, 1});
   // The softmax over part c[2], of the positions in it.

@@ -27,29 +27,30 @@ Program paged_decode_program(const PagedDecode& s) {
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
   const double scale = 1 / std::sqrt(D);
   const bool windowed = s.window > 0;
-  const auto tiling = [&](int n, int depth) {
+  const int of_key = 128 / codegen::bits(s.cache); // elements that a lane loads at once
+  const auto tiling = [&](int n, int depth, int k_vector) {
     return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, head_rows, n, depth,
-                         8);
+                         k_vector);
   };
-  const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
+  const MmaTiling qk = tiling(columns, D, of_key).with_columns(8), pv = tiling(D, columns, 8);
   Program k("paged_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}), HK = k.size("kv_heads", {.most = 256}),
-            N = k.size("keys",
-                       {.least = windowed ? s.parts() * s.part() : 1, .most = 1 << 22, .multiple = s.split}),
+            N = k.size(
+                "keys",
+                {.least = windowed ? s.parts() * s.part() : 1, .most = 1 << 22, .multiple = s.of_keys()}),
             P = k.size("pages", {.most = 1 << 28});
   // Every sequence is cut into parts of `split` positions, whatever its length and the others are.
   const Sym split(s.part()), R = windowed ? Sym(s.parts()) : ceil_div(N, split);
   const std::vector<Sym> queries{S, HK, s.group, D}, cut{S, HK, R, s.group};
-  const Tensor O = k.output("o", s.type, queries, by_rows(queries)),
+  // What is asked for first stands first: it is in registers when a wave begins.
+  const Tensor L = k.input("lengths", Element::i32, {S}),
+               T = k.input("table", Element::i32, {S, floor_div(N, Sym(s.page))}),
+               K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
+               Q = k.input("q", s.type, queries, by_rows(queries)),
+               O = k.output("o", s.type, queries, by_rows(queries)),
                PO = k.output("parts", s.of_parts(), {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
                PM = k.output("most", Element::f32, cut, by_rows(cut)),
-               PL = k.output("sums", Element::f32, cut, by_rows(cut)),
-               Q = k.input("q", s.type, queries, by_rows(queries)),
-               K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
-               T = k.input("table", Element::i32,
-                           windowed ? std::vector<Sym>{S, floor_div(N, Sym(s.page))}
-                                    : std::vector<Sym>{S, R, s.split / s.page}),
-               L = k.input("lengths", Element::i32, {S}), keys = k.paged("keys_at", K, T),
+               PL = k.output("sums", Element::f32, cut, by_rows(cut)), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
   std::optional<Tensor> scales, sinks;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
@@ -60,11 +61,9 @@ Program paged_decode_program(const PagedDecode& s) {
   const auto part_of = [&](const auto& c) {
     const PagedPart of = PagedPart::of(s, N, k.value(L, c[0]));
     const auto within = [&, of, c](Sym at, Expr x, double otherwise) {
-      return of.if_seen(k, s, c[2], at, x, otherwise);
+      return of.if_seen(k, s, at, x, otherwise);
     };
-    const auto at = [&, c](const Tensor& t, Sym i, Sym d) {
-      return windowed ? k(t, {c[0], i, c[1], d}) : k(t, {c[0], c[2], i, c[1], d});
-    };
+    const auto at = [&, c](const Tensor& t, Sym i, Sym d) { return k(t, {c[0], i, c[1], d}); };
     const auto over = [&, of, c](Monoid monoid, const std::function<Expr(Sym)>& body) {
       return of.fold(k, s, monoid, c[2], body);
     };
@@ -76,7 +75,9 @@ Program paged_decode_program(const PagedDecode& s) {
     const Expr most = least_number(over(Monoid::max, score));
     const auto p = [score, most](Sym i) { return exp(score(i) - most); };
     const auto value = [&, within, at](Sym i, Sym d) { return within(i, at(values, i, d), 0); };
-    const auto if_any = [=](Expr x) { return windowed ? x : within(Sym(0), x, 0); };
+    const auto if_any = [=, length = k.value(L, c[0])](Expr x) {
+      return windowed ? x : inside(split * c[2], length, x, 0);
+    };
     return std::tuple(if_any, over, most, p, value);
   };
   k.computes(PM, [&](const auto& c) {
@@ -122,13 +123,15 @@ Program paged_decode_program(const PagedDecode& s) {
     k.loop(windowed ? split : min(split, length - begin), columns, {.distance = s.distance, .ring = 1},
            [&](Sym t) {
              const auto tile = [&](const Tensor& of) {
-               return windowed ? k.tile(of, {1, columns, 1, D},
-                                        {seq, here.tile + Sym(s.part() / columns) * part + t, head, 0})
-                                     .keep({1, 3})
-                               : k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
+               return k
+                   .tile(of, {1, columns, 1, D},
+                         {seq, here.tile + Sym(s.part() / columns) * part + t, head, 0})
+                   .keep({1, 3});
              };
              const auto seen = [&](Sym i, Expr x, double otherwise) {
-               return here.if_seen(k, s, part, here.position(s, part, i), x, otherwise);
+               const Sym at = here.position(s, part, i);
+               x = here.if_seen(k, s, at, x, otherwise);
+               return windowed ? x : inside(at, N, x, otherwise); // a sequence may go on after the table
              };
              // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
              const Fragment within_v = k.map(
@@ -137,7 +140,7 @@ Program paged_decode_program(const PagedDecode& s) {
              const Fragment rows_of_v = k.map(
                  v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
              k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
-             Fragment of_keys = k.load(tile(keys), qk.b(), 8);
+             Fragment of_keys = k.load(tile(keys), qk.b(), of_key);
              if (scales)
                of_keys = k.map(
                    {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);

@@ -26,6 +26,10 @@ struct PagedDecode {
   std::int64_t sequences = 3, kv_heads = 2, keys = 512, pages = 64;
   /// A cache of 8 bits has two scales, one for all keys and one for all values.
   [[nodiscard]] bool scaled() const { return cache != type; }
+  /// What a part is a multiple of: a tile is whole pages, or a part of one.
+  [[nodiscard]] int step() const { return std::max(tile_k, page); }
+  /// And the longest sequence; entries of the table that are loaded trips ahead are in it where parts are whole.
+  [[nodiscard]] int of_keys() const { return distance > 1 ? split : step(); }
   /// What a part's values are stored as: in half the bytes where a type of 16 bits has the range of f32.
   [[nodiscard]] Element of_parts() const { return type == Element::bf16 ? type : Element::f32; }
   /// Parts of a window, which may begin anywhere in a tile, and positions of a part: as many in all of them.

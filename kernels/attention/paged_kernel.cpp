@@ -140,6 +140,33 @@ std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, con
   return {o, parts, most, sums, arrived};
 }
 
+// The split by which the unit with most to do has least, in positions: those of its parts, of which it has every units-th, and what
+// a part's values cost it once, and twice for each where it puts parts together, after all others. A wave alone is slower than a
+// unit's memory, of which there is more where units are fewer.
+int even_split(const PagedDecode& asked) {
+  const std::int64_t units = codegen::Target::named(asked.arch).compute_units,
+                     pairs = asked.sequences * asked.kv_heads;
+  const double bytes = codegen::bits(asked.cache) / 8.0,
+               of_part = asked.group * codegen::bits(asked.of_parts()) / 16.0 / bytes;
+  std::optional<std::pair<double, int>> best;
+  PagedDecode s = asked;
+  for (s.split = s.step(); s.split <= std::max(1152, s.step()); s.split += s.step()) {
+    if (s.keys % s.of_keys() != 0) continue;
+    const std::int64_t p = s.part(), whole = s.window > 0 ? s.parts() : s.keys / p,
+                       parts = s.window > 0 ? whole : up(s.keys, p);
+    double most = 0;
+    for (std::int64_t u = 0; u < units; ++u) {
+      const std::int64_t of_whole = up(pairs * whole - u, units), all = up(pairs * parts - u, units);
+      most = std::max(most, static_cast<double>(of_whole * p + (all - of_whole) * (s.keys - whole * p)) +
+                                of_part * static_cast<double>(all));
+    }
+    const double cost = std::max(most, 900 / static_cast<double>(units) / bytes * static_cast<double>(p)) +
+                        2 * of_part * static_cast<double>(parts);
+    if (!best || cost < best->first) best = {cost, s.split};
+  }
+  return best ? best->second : PagedDecode{}.split;
+}
+
 } // namespace
 
 void PagedDecode::check() const {
@@ -153,7 +180,7 @@ void PagedDecode::check() const {
            "1, 2, 4, ..: a tile is whole pages, or a part of one");
   if (!std::isfinite(soft_cap) || soft_cap < 0)
     refuse(fmt::format("--soft-cap {}", soft_cap), "a positive number, or 0 for none");
-  if (split % std::max(tile_k, page) != 0)
+  if (split % step() != 0)
     refuse(fmt::format("--split {} with --tile-k {} and --page {}", split, tile_k, page),
            "a multiple of both");
   if (scaled() && codegen::bits(cache) != 8)
@@ -187,11 +214,13 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
             {"sequences", Read::number(&PagedDecode::sequences, 1, 1 << 16), "3", "queries"},
             {"kv-heads", Read::number(&PagedDecode::kv_heads, 1, 256), "2", "heads of keys and values"},
             {"keys", Read::number(&PagedDecode::keys, 1, 1 << 22), "512",
-             "the longest sequence that the table has pages for, a multiple of the split"},
+             "the longest sequence that the table has pages for, a multiple of tile-k and page, and with a "
+             "distance of 2 or 3 of the split"},
             {"pages", Read::number(&PagedDecode::pages, 1, 1 << 24), "64", "of the caches"},
-            {"split", Read::number(&PagedDecode::split, 1, 1 << 20), "256",
-             "positions of a part, which a workgroup has: the same for every sequence, so that a "
-             "result does not depend on the batch"},
+            {"split", Read::number(&PagedDecode::split, 1, 1 << 20), "auto",
+             "positions of a part, which a workgroup has: the same for every sequence; given, a result does "
+             "not depend on the batch, else units have equal work for these sizes",
+             "256"},
             {"tile-k", Read::number(&PagedDecode::tile_k, 1, 1024), "32", "positions at a time, 32 or 64"},
             {"distance", Read::number(&PagedDecode::distance, 0, 3), "auto", "trips that loads run ahead",
              "1"}}},
@@ -200,7 +229,7 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
           [](const PagedDecode& s) {
             return std::vector{s.sequences, s.kv_heads, s.keys, s.pages};
           },
-      .size_names = {"sequences", "kv_heads", "keys", "pages"},
+      .size_names = {"sequences", "kv-heads", "keys", "pages"},
       .data = paged_data,
       .reference = paged_reference,
       .text =
@@ -211,8 +240,8 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
           },
       // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
       .candidates =
-          [](const PagedDecode&, const Flags& fixed) {
-            return only_candidate({{"distance", "1"}}, fixed);
+          [](const PagedDecode& s, const Flags& fixed) {
+            return only_candidate({{"distance", "1"}, {"split", std::to_string(even_split(s))}}, fixed);
           },
       .bound = [](const PagedDecode&) { return 1.0; }});
 }

@@ -17,17 +17,17 @@ struct PagedPart {
 
   static PagedPart of(const PagedDecode& s, Sym keys, Sym length) {
     if (s.window == 0) return {keys, Sym(0), Sym(0), length};
-    const Sym end = min(keys, length), last = floor_div(end - 1, Sym(s.tile_k));
+    const Sym end = min(keys, length);
+    const Sym last = floor_div(end - 1, Sym(s.tile_k));
     return {keys, max(Sym(0), last - Sym(s.parts() * s.part() / s.tile_k - 1)), end - Sym(s.window), end};
   }
-  /// Where position i of part r is counted.
+  /// The position of the sequence that is position i of part r.
   [[nodiscard]] Sym position(const PagedDecode& s, Sym r, Sym i) const {
-    return s.window > 0 ? s.tile_k * tile + s.part() * r + i : i;
+    return s.tile_k * tile + s.part() * r + i;
   }
-  /// x, if what is counted as `at` in part r is seen.
-  [[nodiscard]] Expr if_seen(Program& k, const PagedDecode& s, Sym r, Sym at, Expr x,
-                             double otherwise) const {
-    if (s.window == 0) return codegen::inside(at, end - s.part() * r, x, otherwise);
+  /// x, if position `at` is seen.
+  [[nodiscard]] Expr if_seen(Program& k, const PagedDecode& s, Sym at, Expr x, double otherwise) const {
+    if (s.window == 0) return codegen::inside(at, end, x, otherwise);
     for (const Sym n : {at - begin, end - 1 - at})
       x = select(k.number(n), k.constant(0), x, k.constant(otherwise));
     return x;
@@ -35,7 +35,6 @@ struct PagedPart {
   /// `monoid` of body over part r.
   [[nodiscard]] Expr fold(Program& k, const PagedDecode& s, Monoid monoid, Sym r,
                           const std::function<Expr(Sym)>& body) const {
-    if (s.window == 0) return k.fold(monoid, Sym(s.part()), body);
     const Sym i = k.symbols().symbol(monoid == Monoid::sum ? "_summed" : "_compared", {Int(0), std::nullopt});
     const std::pair<Sym, Sym> part[] = {{position(s, r, 0), position(s, r, s.part())}};
     return k.expressions().partial_fold(monoid, i, keys, part, body(i));

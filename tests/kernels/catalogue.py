@@ -123,15 +123,20 @@ def rows():
         add("attention_blocks", form, "--sequences 7 --blocks 3 --pages 200", types=(None,))
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
-    add("paged_decode", "--window 128 --sinks yes", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
+    # Splits that auto takes for these sizes.
+    add("paged_decode", "--window 128 --sinks yes --split 96", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
         lambda s: 64 * 8 * 128 * 2 * 128 * s)
-    add("paged_decode", "--window 4096 --page 64", "--sequences 9 --keys 4608", "--sequences 64 --kv_heads 8 --keys 16384 --pages 16384",
+    add("paged_decode", "--window 4096 --page 64 --split 1088", "--sequences 9 --keys 4608", "--sequences 64 --kv_heads 8 --keys 16384 --pages 16384",
         lambda s: 64 * 8 * 4096 * 2 * 128 * s)
+    splits = {("gfx942", 2048): {16: (288, 288), 64: (320, 320)}, ("gfx942", 4096): (576, 576), ("gfx942", 8192): (1152, 1152),
+              ("gfx950", 2048): (512, 256), ("gfx950", 4096): (1024, 512), ("gfx950", 8192): (1024, 1024)}
     for keys in (4096, 2048, 8192):  # K and V of two heads of 128
         for page in (16, 64):
-            for cache, size in (("bf16", 2), ("fp8", 1)):
-                add("paged_decode", f"--page {page} --kv-dtype {cache}", "--sequences 9 --keys 512",
-                    f"--sequences 64 --kv_heads 2 --keys {keys} --pages {64 * keys // page}", lambda s, n=keys, b=size: 64 * 2 * n * 2 * 128 * b)
+            for which, (cache, size) in enumerate((("bf16", 2), ("fp8", 1))):
+                for arch in ("gfx942", "gfx950"):
+                    of = splits[arch, keys]
+                    add("paged_decode", f"--page {page} --kv-dtype {cache} --split {(of[page] if isinstance(of, dict) else of)[which]}", "--sequences 9 --keys 2368 --pages 400",
+                        f"--sequences 64 --kv_heads 2 --keys {keys} --pages {64 * keys // page}", lambda s, n=keys, b=size: 64 * 2 * n * 2 * 128 * b, archs=(arch,))
     for heads in (16, 128):  # a row of 576 a token, and f32 parts of 512 for every head and 256 tokens
         for cache, size in (("bf16", 2), ("fp8", 1)):
             add("mla_decode", f"--heads {heads} --kv-dtype {cache}", "--sequences 9 --keys 512", "--sequences 64 --keys 4096 --pages 16384",

@@ -462,7 +462,7 @@ TEST_CASE(
     if (tensor != "most") CHECK(mutate::run_tokens(code, sizes, 1) != "");
   };
   caught("q", 1);                                                 // another head
-  caught("table", 0), caught("table", 1), caught("table", 2);     // sequence, part, page
+  caught("table", 0), caught("table", 1);                         // sequence, page
   caught("k", 1), caught("v", 2);                                 // slot, head
   for (const char* of : {"parts", "most", "sums"}) caught(of, 2); // another part
   caught("parts", 0), caught("sums", 1);
@@ -569,8 +569,10 @@ TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") 
       return here;
     });
   };
-  for (; masks < 4; ++masks)
-    CHECK(maps(masks, true) != ""); // of values, scores, parts that are none, and empty ones
+  for (; masks < 6; ++masks)
+    CHECK(
+        maps(masks, true) !=
+        ""); // of values and scores (each by the table and the sequence), parts that are none, and empty ones
   for (; constants < 1; ++constants) CHECK(maps(constants, false) != "");
   CHECK(with([](Program&, Op& op) { // a tile too few, and one too many
           auto* l = std::get_if<LoopOp>(&op.what);
@@ -590,6 +592,48 @@ TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") 
           l->extent = min(Sym(64), least_of(l->extent)->second - Sym(32));
           return true;
         }) != "");
+  CHECK(with([](Program&, Op& op) { // where a length is one more than whole tiles, its last position
+          auto* l = std::get_if<LoopOp>(&op.what);
+          if (!l || l->tile != 32) return false;
+          l->extent = min(Sym(64), least_of(l->extent)->second - Sym(1));
+          return true;
+        }) != "");
+}
+
+TEST_CASE("paged decode: the last part of a table may be a short one, and sequences may go on after it") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const auto cache : {Element::bf16, fp8(Target::named(arch))}) {
+      const kernels::PagedDecode asked{
+          .arch = arch, .cache = cache, .head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 96};
+      const Program p = kernels::paged_decode_program(asked);
+      INFO(arch);
+      CHECK(refuted(p) == "");
+      for (const std::int64_t keys : {32, 96, 128, 224}) // parts of 96, 32 left, 32 left
+        CHECK(mutate::run_tokens(code_of(p), {3, 2, keys, 5}, 1) == "");
+    }
+}
+
+// y(w) = sum of x over 128 w <= i < 128 w + 128, i < 128 w + lens(w) % 64 + more: of which the program adds the first 64.
+Program short_sum(int more) {
+  Program k("short_sum", Target::named("gfx942"), 64);
+  const Sym W = k.size("parts", {.most = 1 << 12}), N = 128 * W;
+  const Tensor Y = k.output("y", Element::f32, {W}), X = k.input("x", Element::f32, {N}),
+               L = k.input("lens", Element::i32, {W});
+  const auto end = [&](Sym w, Sym length) { return 128 * w + floor_mod(length, Sym(64)) + Sym(more); };
+  k.computes(Y, [&](const auto& c) {
+    const Sym w = c[0], last = end(w, k.value(L, w));
+    return k.sum(N, 128 * w, 128 * w + Sym(128), [&](Sym i) { return inside(i, last, k(X, {i}), 0); });
+  });
+  const Sym w = k.workgroups(0, W, 1), last = end(w, k.uniform(L, w));
+  const Fragment x = k.map({k.load(k.tile(X, {64}, {2 * w}), line_tv(64, 1, 64), 1)},
+                           [&](const Exprs& v) { return inside(128 * w + k.position(0), last, v[0], 0); });
+  k.store(k.fold(Monoid::sum, x, 0), k.tile(Y, {1}, {w}), 1);
+  return k;
+}
+
+TEST_CASE("a part of a sum ends where all after it is empty, and not one element before") {
+  CHECK(refuted(short_sum(1)) == "");
+  CHECK_THAT(refuted(short_sum(2)), Contains("y is what the specification says"));
 }
 
 TEST_CASE("varlen: rows, pages and ends of blocks are proved, and nothing next to them") {

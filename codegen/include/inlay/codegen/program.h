@@ -700,8 +700,8 @@ private:
 
 /// The arguments of the kernel in order: tensors, then sizes; where these are more than Target::preloaded_dwords, sizes stand before the last
 /// tensors. A size is part of every address, so a wave would wait 740 clocks for one that is not preloaded before it does anything; the
-/// last tensors are what is asked for after the loop, or once. Not where tables say what a workgroup does (uniforms): they are the last
-/// tensors and asked for first. Pointers into `program`.
+/// last tensors are what is asked for after the loop, or once. Not where tables that say what a workgroup does (uniforms) are among the
+/// last tensors: they are asked for first. Pointers into `program`.
 [[nodiscard]] std::vector<KernelArgument> arguments_of(const Program& program);
 
 } // namespace inlay::codegen

@@ -105,8 +105,9 @@ Value Emitter::each(Value v, const std::function<Value(Value)>& f) {
 }
 
 Value Emitter::map(const Inst& i) {
-  if (renames(i, code_.registers)) return k.pack(elements(i.uses));
   const int n = i.def.count;
+  if (renames(i, code_.registers))
+    return k.pack(elements(std::span(i.uses).first(static_cast<std::size_t>(n))));
   const Element to = reg_element(i.def);
   if (to == Element::i32 && adds_operands(i.map)) return integer_sum(i);
   if (const Element from = reg_element(i.uses[0]); chooses(i, from))
@@ -315,6 +316,8 @@ Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, 
   case Fn::word_shr: out = k.lshr(arg(0), shift(arg(1))); break;
   case Fn::word_sar: out = k.ashr(arg(0), shift(arg(1))); break;
   case Fn::popcount: out = k.popcount(arg(0)); break;
+  case Fn::leading_zeros: out = k.leading_zeros(arg(0)); break;
+  case Fn::trailing_zeros: out = k.trailing_zeros(arg(0)); break;
   case Fn::word_less: out = k.flag(k.compare(Compare::ult, arg(0), arg(1))); break;
   case Fn::word_less_signed: out = k.flag(k.compare(Compare::slt, arg(0), arg(1))); break;
   case Fn::word_equal: out = k.flag(k.compare(Compare::eq, arg(0), arg(1))); break;

@@ -724,6 +724,7 @@ private:
                                                               m.map.node().fn == Fn::parameter &&
                                                               p_.fragment(m.from[0]).element == to.element)
         sizes.assign(static_cast<std::size_t>(to.values() / vector), vector);
+      if (sizes.empty()) sizes.push_back(to.values()); // of what is the same along an axis
       for (const int size : sizes) into.push_back({reg(to.element, size), size});
     }
     int base = 0;
@@ -975,7 +976,7 @@ Graph expand(const Program& program) {
 bool renames(const Inst& inst, const std::vector<Register>& registers) {
   const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };
   return inst.kind == InstKind::map && inst.map.node().fn == Fn::parameter && inst.map.node().tensor == 0 &&
-         std::all_of(inst.uses.begin(), inst.uses.end(),
+         std::all_of(inst.uses.begin(), inst.uses.begin() + inst.def.count,
                      [&](const Reg& r) { return element(r) == element(inst.def); });
 }
 

@@ -76,6 +76,8 @@ constexpr IntegerFunction integer_functions[] = {{Fn::to_number, "float"},
                                                  {Fn::word_shr, "shr"},
                                                  {Fn::word_sar, "sar"},
                                                  {Fn::popcount, "popcount"},
+                                                 {Fn::leading_zeros, "leading_zeros"},
+                                                 {Fn::trailing_zeros, "trailing_zeros"},
                                                  {Fn::word_less, "uless"},
                                                  {Fn::word_less_signed, "less"},
                                                  {Fn::word_equal, "equal"}};
@@ -490,7 +492,9 @@ std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
     if (is(1, 0)) return arg(0);
     break;
   case Fn::word_mul_hi:
-  case Fn::popcount: break;
+  case Fn::popcount:
+  case Fn::leading_zeros:
+  case Fn::trailing_zeros: break;
   default: return std::nullopt;
   }
   std::vector<double> values;
@@ -634,6 +638,16 @@ Expr Expressions::normal(Expr e) {
     if (number != nothing) flat.push_back(constant(number).id);
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    // That over all elements holds that over a part of them.
+    const Monoid monoid = n.fn == Fn::max ? Monoid::max : Monoid::min;
+    const auto in_another = [&, folds = flat](int id) {
+      const ExprNode& part = node(id);
+      if (part.fn != Fn::fold || part.monoid != monoid || part.index.size() == 1) return false;
+      ExprNode all = part;
+      all.index.resize(1);
+      return std::any_of(folds.begin(), folds.end(), [&](int other) { return node(other) == all; });
+    };
+    std::erase_if(flat, in_another);
     out = flat.empty()       ? constant(nothing)
           : flat.size() == 1 ? Expr{this, flat[0]}
                              : make({.fn = n.fn, .args = flat});
@@ -853,6 +867,8 @@ Expr operator~(Expr a) { return a ^ -1; }
 Expr shift_right_signed(Expr a, Expr b) { return words(Fn::word_sar, a, b); }
 Expr mul_hi(Expr a, Expr b) { return words(Fn::word_mul_hi, a, b); }
 Expr popcount(Expr a) { return of_integer(Fn::popcount, a); }
+Expr leading_zeros(Expr a) { return of_integer(Fn::leading_zeros, a); }
+Expr trailing_zeros(Expr a) { return of_integer(Fn::trailing_zeros, a); }
 Expr less_unsigned(Expr a, Expr b) { return words(Fn::word_less, a, b); }
 Expr less_signed(Expr a, Expr b) { return words(Fn::word_less_signed, a, b); }
 Expr equal(Expr a, Expr b) { return words(Fn::word_equal, a, b); }
@@ -930,6 +946,8 @@ double function_value(const ExprNode& node, std::span<const double> x) {
   case Fn::word_shr: return word(0) >> (word(1) & 31);
   case Fn::word_sar: return static_cast<Word>(sign(0) >> (word(1) & 31));
   case Fn::popcount: return std::popcount(word(0));
+  case Fn::leading_zeros: return std::countl_zero(word(0));
+  case Fn::trailing_zeros: return std::countr_zero(word(0));
   case Fn::word_less: return word(0) < word(1) ? 1 : 0;
   case Fn::word_less_signed: return sign(0) < sign(1) ? 1 : 0;
   case Fn::word_equal: return word(0) == word(1) ? 1 : 0;

@@ -216,7 +216,8 @@ private:
     while (take(','));
     need(')');
     const bool one = fn == Fn::to_number || fn == Fn::to_number_unsigned || fn == Fn::from_bits ||
-                     fn == Fn::word || fn == Fn::truncated || fn == Fn::float_bits || fn == Fn::popcount;
+                     fn == Fn::word || fn == Fn::truncated || fn == Fn::float_bits || fn == Fn::popcount ||
+                     fn == Fn::leading_zeros || fn == Fn::trailing_zeros;
     const bool many = fn == Fn::word_add || fn == Fn::word_mul || fn == Fn::word_and || fn == Fn::word_or ||
                       fn == Fn::word_xor;
     const std::size_t least = one ? 1 : fn == Fn::choose ? 3 : 2;

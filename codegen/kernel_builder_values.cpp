@@ -67,6 +67,14 @@ Value KernelBuilder::umul_high(Value a, Value b) {
 Value KernelBuilder::popcount(Value a) {
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::ctpop, live().get(a)), a.type);
 }
+Value KernelBuilder::leading_zeros(Value a) {
+  Impl& s = live();
+  return s.make(s.ir.CreateBinaryIntrinsic(intrinsic::ctlz, s.get(a), s.ir.getFalse()), a.type);
+}
+Value KernelBuilder::trailing_zeros(Value a) {
+  Impl& s = live();
+  return s.make(s.ir.CreateBinaryIntrinsic(intrinsic::cttz, s.get(a), s.ir.getFalse()), a.type);
+}
 Value KernelBuilder::flag(Value condition) {
   const Type to = Type::i32(condition.type.lanes);
   return live().make(live().ir.CreateZExt(live().get(condition), live().type(to)), to);

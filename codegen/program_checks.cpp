@@ -103,6 +103,8 @@ void check_elements(const char* operation, const Target& target, const std::vect
   if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8}) && !is_float8(target, to))
     refuse("no conversion of f32, in which it computes, to " + to_string(to),
            "f32, f16, bf16, i8, " + of_target +
-               (to == Element::i32 ? "; i32 of integers: truncated(x), truncated(nearest(x))" : ""));
+               (to == Element::i32 ? "; i32 of integers: truncated(x), truncated(nearest(x)); a sum or a "
+                                     "fold is f32 until it is over"
+                                   : ""));
 }
 } // namespace inlay::codegen

@@ -296,6 +296,34 @@ Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const 
   return map;
 }
 
+namespace {
+// Operands that the map does not take are none, but for those of f32 of one that gives f32: they say where its elements are. Of a map that
+// takes none, the one at `least` stays. `updated` stays, as the last.
+void take_operands(MapOp& m, const std::vector<Fragment>& fragments, Element to, std::size_t least,
+                   int updated = -1) {
+  std::vector<bool> taken;
+  for (const int f : m.from)
+    taken.push_back(to == Element::f32 && fragments[static_cast<std::size_t>(f)].element == Element::f32);
+  (void)m.map.arena->rewrite(m.map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::parameter) taken[static_cast<std::size_t>(n.tensor)] = true;
+    return std::nullopt;
+  });
+  if (std::find(taken.begin(), taken.end(), true) == taken.end()) taken[least] = true;
+  std::vector<int> from, now;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    now.push_back(static_cast<int>(from.size()));
+    if (taken[i]) from.push_back(m.from[i]);
+  }
+  if (from.size() == m.from.size()) return;
+  if (updated >= 0 && std::find(from.begin(), from.end(), updated) == from.end()) from.push_back(updated);
+  m.from = std::move(from);
+  m.map = m.map.arena->rewrite(m.map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::parameter) return std::nullopt;
+    return m.map.arena->parameter(now[static_cast<std::size_t>(n.tensor)]);
+  });
+}
+} // namespace
+
 Fragment Program::map(const std::vector<Fragment>& from,
                       const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
                       Where where) {
@@ -325,6 +353,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
     m.from.push_back(from[i].id);
   }
   m.map = checked(body(parameters), m.from, element, where);
+  take_operands(m, fragments_, element, static_cast<std::size_t>(&widest(from) - from.data()));
   m.math = math;
   if (math.reassociate) m.map = by_halves(m.map);
   check_map(m, *target_, fragments_, element, where);
@@ -351,6 +380,7 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   for (std::size_t i = 0; i < m.from.size(); ++i)
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
   m.map = checked(body(parameters), m.from, to.element, where);
+  take_operands(m, fragments_, to.element, 0, to.id);
   m.math = math;
   if (math.reassociate) m.map = by_halves(m.map);
   check_map(m, *target_, fragments_, to.element, where);

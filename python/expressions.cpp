@@ -281,6 +281,10 @@ void add_expressions(py::module_& m) {
   m.def("to_number_unsigned", &unary<codegen::to_number_unsigned>, py::arg("x"),
         "An integer as a number from 0 to 2^32 - 1.");
   m.def("popcount", &unary<codegen::popcount>, py::arg("x"), "How many bits of an integer are set.");
+  m.def("leading_zeros", &unary<codegen::leading_zeros>, py::arg("x"),
+        "How many bits of an integer are 0 above its highest one; 32 of 0.");
+  m.def("trailing_zeros", &unary<codegen::trailing_zeros>, py::arg("x"),
+        "How many bits of an integer are 0 below its lowest one; 32 of 0.");
   m.def(
       "from_code",
       [](const std::string& type, const PyExpr& code) { return small<codegen::from_code>(type, code); },

@@ -436,7 +436,7 @@ public:
     const auto step = formulas_.of(access.soffset);
     const auto records = formulas_.number(d[2]);
     if (!from || !step || !records) {
-      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      why_ = unknown_place(u.tensor);
       return std::nullopt;
     }
     u.address = *from + *step;
@@ -559,7 +559,7 @@ public:
     const bool endless = run_.is_seen(u.tensor) && u.records == Sym(out_of_range - 1);
     const auto at = formulas_.number(offset, inside.all);
     if (!at) {
-      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      why_ = unknown_place(u.tensor);
       return std::nullopt;
     }
     // One of several work-items that hold the same stores it: the others are sent out of range.
@@ -650,7 +650,7 @@ public:
     }
     const auto at = formulas_.of(p->second);
     if (!at) {
-      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      why_ = unknown_place(p->first);
       return std::nullopt;
     }
     return run_.names.endless(p->first, *at, formulas_.left_open(inside));
@@ -740,6 +740,11 @@ private:
           return {{t.id, t_.subtract(address, p.atom)}};
     }
     return std::nullopt;
+  }
+
+  std::string unknown_place(int tensor) const {
+    return "where it is in " + p_.tensor(tensor).name + ": " +
+           (formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known");
   }
 
   void problem(const FlowAccess& access, unsigned lane, const std::string& why) {

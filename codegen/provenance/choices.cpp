@@ -304,12 +304,39 @@ bool Interpreter::one_value(Term a, Term b) {
          a.ends == b.ends && a.begins == b.begins;
 }
 
+Term Interpreter::each_of(const Choice& c, const Term& yes, const Term& no) {
+  const auto apart = [](const Term& t) {
+    std::vector<Term> all{t};
+    all.front().others.clear();
+    all.insert(all.end(), t.others.begin(), t.others.end());
+    return all;
+  };
+  // Whichever belong together, both places hold all of theirs; of one that a path has not begun it has 0.
+  std::vector<Term> all = apart(yes), rest = apart(no);
+  for (Term& one : all) {
+    const auto same =
+        std::find_if(rest.begin(), rest.end(), [&](const Term& t) { return t.summed_by == one.summed_by; });
+    Term other;
+    other.expr = x_.constant(0);
+    if (same != rest.end()) other = *same, rest.erase(same);
+    one = either(c, std::move(one), std::move(other));
+  }
+  for (Term& one : rest) {
+    Term other;
+    other.expr = x_.constant(0);
+    all.push_back(either(c, std::move(other), std::move(one)));
+  }
+  Term out = std::move(all.front());
+  out.others.assign(std::make_move_iterator(all.begin() + 1), std::make_move_iterator(all.end()));
+  return out;
+}
+
 Term Interpreter::either(const Choice& c, Term yes, Term no) {
   if (yes == no) return yes;
   const std::string claim = "a branch by what a trip reads leaves one state, by either path";
   const auto refuse = [&](const std::string& why) { refute(claim, describe(yes), why); };
+  if (!yes.others.empty() || !no.others.empty()) return each_of(c, yes, no);
   for (Term* t : {&yes, &no}) {
-    if (!t->others.empty()) refuse("several sums go on in one accumulator");
     close(*t), settle(*t);
     if (t->has_part)
       refuse("each work-item has a part of a sum\n  hint   k.fold(..) along the axis in the branch, before "

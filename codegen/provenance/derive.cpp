@@ -30,8 +30,10 @@ Derivation Interpreter::run() {
 
 void Interpreter::fail(const Refuted& r) {
   const Words words(p_, world_);
-  out_.claims.push_back({words(r.claim), words(r.subject), "provenance", at_ ? at_->op : -1, where(), false,
-                         words(r.counterexample)});
+  const bool hints = far_branch_.empty() || r.counterexample.find("  hint ") != std::string::npos;
+  const std::string why = r.counterexample + (hints ? "" : "\n  hint   " + far_branch_);
+  out_.claims.push_back(
+      {words(r.claim), words(r.subject), "provenance", at_ ? at_->op : -1, where(), false, words(why)});
 }
 
 std::source_location Interpreter::where() const { return at_ ? at_->where : line_.value_or(p_.where()); }
@@ -259,6 +261,48 @@ void Interpreter::world_without_trips(const Size& z, Sym rest) {
   world_.emplace_back(*z.symbol.as_atom(), Sym(0) - rest - more);
 }
 
+std::vector<const CodeRegion*> Interpreter::loops() const {
+  std::vector<const CodeRegion*> out;
+  for (const CodeRegion& r : code_.regions)
+    if (r.is_loop) out.push_back(&r);
+  for (const Around& around : nests_) out.push_back(&around.as_loop);
+  return out;
+}
+
+void Interpreter::unknown_trips(const CodeRegion& r) {
+  // What is known of a size is that of one loop: where others begin or end inside of it, they do so at one place.
+  const auto parts_of = [&](Sym extent) {
+    const auto two = least_of(extent);
+    const bool second = two && !size_in(two->first);
+    const auto size = size_in(!two ? extent : second ? two->second : two->first);
+    const Sym cut = !size ? Sym(0) : !two ? size->symbol - extent : second ? two->first : two->second;
+    return std::pair(size, cut);
+  };
+  const auto [size, cut] = parts_of(r.extent);
+  for (const CodeRegion* other : loops()) {
+    const auto [its_size, its_cut] = parts_of(other->extent);
+    if (!size || !its_size || !(its_size->symbol == size->symbol)) continue;
+    if (other->extent == r.extent && other->tile != r.tile)
+      refute("loops over one size have one tile", to_string(r.extent),
+             "one has tiles of " + std::to_string(r.tile) + ", another one of " +
+                 std::to_string(other->tile));
+    if (other->extent == r.extent || !last_trip_.contains(other)) continue;
+    const std::string at = to_string(cut), &n = size->name;
+    if (cut == its_cut)
+      refute("the loop runs at least once", to_string(r.extent),
+             "it may end at 0: k.if_less(" + at + ", " + n + ", ..) around it says where not");
+    refute("loops over one size begin and end at one place inside of it",
+           to_string(r.extent) + " and " + to_string(other->extent),
+           n + " is cut at " + at + " and at " + to_string(its_cut) + "\n  hint   k.loop(min(" + n +
+               ", c), ..) and, in k.if_less(c, " + n + ", ..), k.loop(c, " + n +
+               ", ..) with one c in all loops; or all of " + n +
+               ", and k.if_less by the trip's number in it");
+  }
+  refute("the loop's extent is a size of the kernel", to_string(r.extent),
+         "an end before it has to be a whole number of tiles, min(n, 64*(wg + 1)), or a number from memory, "
+         "min(n, k.uniform(table, i)) inside of if_less(0, that, ..)");
+}
+
 void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   if (which == LeastEnd::none) {
     const auto two = least_of(r.extent);
@@ -350,9 +394,9 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     last_trip_[&r] = exact_div(end, tile) - Sym(1);
   };
   // What is behind it another loop goes over, tile by tile.
-  for (const CodeRegion& behind : code_.regions)
-    if (behind.is_loop && !least_of(behind.extent) && behind.extent == first - two->second) {
-      world_of_loop(behind, LeastEnd::size);
+  for (const CodeRegion* behind : loops())
+    if (!least_of(behind->extent) && behind->extent == first - two->second) {
+      world_of_loop(*behind, LeastEnd::size);
       return ends_there();
     }
   const Sym more = context_.symbol("_more_" + z->name, {Int(0), Int(z->facts.most)});

@@ -119,12 +119,21 @@ std::optional<std::pair<Sym, Sym>> Interpreter::join_interval(std::vector<std::p
     for (const auto& interval : intervals)
       if (!less_equal(interval.second, low) && !less_equal(high, interval.first)) return interval;
   intervals.emplace_back(low, high);
+  // Where the second begins at the end of the first, or inside of it: the end of both.
+  const auto end_of_both = [&](const auto& first, const auto& second) -> std::optional<Sym> {
+    if (first.second == second.first) return second.second;
+    if (!may_overlap || !less_equal(first.first, second.first) || !less_equal(second.first, first.second))
+      return std::nullopt;
+    return less_equal(first.second, second.second)   ? std::optional(second.second)
+           : less_equal(second.second, first.second) ? std::optional(first.second)
+                                                     : std::nullopt;
+  };
   for (bool merged = true; merged;) {
     merged = false;
     for (std::size_t i = 0; i < intervals.size() && !merged; ++i)
       for (std::size_t k = 0; k < intervals.size() && !merged; ++k)
-        if (i != k && intervals[i].second == intervals[k].first) {
-          intervals[i].second = intervals[k].second;
+        if (const auto end = i != k ? end_of_both(intervals[i], intervals[k]) : std::nullopt) {
+          intervals[i].second = *end;
           intervals.erase(intervals.begin() + static_cast<std::ptrdiff_t>(k));
           merged = true;
         }

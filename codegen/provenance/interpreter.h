@@ -77,6 +77,10 @@ private:
   bool reads_by_blocks(Sym number, std::int64_t block) const;
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
+  // Also those that hold loops or branches.
+  std::vector<const CodeRegion*> loops() const;
+  // Why it is not known how many trips a loop has.
+  [[noreturn]] void unknown_trips(const CodeRegion& r);
   // That a size and `rest` are together 0 or less.
   void world_without_trips(const Size& z, Sym rest);
   // A loop over a part of fixed length, or to the end that a number from memory is: min(256, u - 256*wg).
@@ -175,6 +179,8 @@ private:
   void by_data(State s, const Guard& g, std::size_t index);
   // yes where the condition holds, else no.
   Term either(const Choice& c, Term yes, Term no);
+  // The same of each of the sums in an accumulator.
+  Term each_of(const Choice& c, const Term& yes, const Term& no);
   // The body of a fold where the condition is as `holds` says, and the empty element where not.
   Expr chosen(const Choice& c, bool holds, Expr body, double empty);
   // The same of element `index`.
@@ -234,6 +240,8 @@ private:
   // Registers of iterations: one trip later, each is one iteration nearer.
   void shift(State& s);
   [[noreturn]] static void not_inductive(const std::string& why, const std::string& about = {});
+  // Refuses a load of the loop that nothing waits for, because nothing takes it.
+  void taken_by_nothing(const CodeRegion& r);
   // What follows is about the register that the loop's instruction writes: its line is the claim's.
   void stands_at(const CodeRegion& r, int reg);
   // The state whose origins are those of x at u = 0 and of y at u = 1.
@@ -273,7 +281,8 @@ private:
   // many trips these are, and that they are whole rounds is forgotten; nothing where something is no line in u, or half a round.
   void forget_rounds(State& s, Sym trips);
   // The trip from which on branches by its number alone, k.if_less(t, 2, ..), are decided as in all that follow.
-  int decided_from(const Around& around) const;
+  int decided_from(const Around& around);
+  std::string far_branch_{}; // by a trip's number that is more: a hint
   void nest(State s, const Around& around);
   void in_all_trips(const State& first, const State& next, const Around& around, Sym base);
   // A condition in the trips that are run.
@@ -284,6 +293,8 @@ private:
   std::string unwritten(const Tensor& t) const;
   // Whether a symbol says how many trips a loop has that is run.
   bool counts_nest(AtomId x) const;
+  // Whether a trip that runs is of such a number.
+  bool numbers_trip(AtomId x) const;
   // What is known of such a symbol in terms of another one: that one says so now.
   void counts_as(AtomId x, Sym now);
   // What is known of sizes, but not of how many trips nests have, in all that the places hold.

@@ -99,14 +99,16 @@ void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
 }
 
 bool Interpreter::assume(const Guard& g) {
-  const Sym a = relate(world(g.condition.a)), b = relate(world(g.condition.b));
-  const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
-  if (less_equal(room + Sym(1), Sym(0))) return false;
+  const Sym in_world = g.holds ? world(g.condition.b) - world(g.condition.a) - Sym(1)
+                               : world(g.condition.a) - world(g.condition.b);
+  const Sym room = relate(in_world); // not negative
+  // A size may be no more than so much, and written in trips, of which that is not said, it would be any.
+  if (less_equal(room + Sym(1), Sym(0)) || le(in_world + Sym(1), Sym(0)) == Truth::yes) return false;
   if (less_equal(Sym(0), room)) return true; // nothing new
   // How many trips follow, times more than 1: what the others can be at most says how many at least, or at most. So what is known of them
   // stays: of 64 more + rest <= 64 nothing but more = 0 follows.
   for (const AtomId x : symbols(room))
-    if (counts_nest(x))
+    if (counts_nest(x) || numbers_trip(x))
       if (const auto possible = counted_by(x, room)) return *possible && assume(g);
   // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more; what is lost
   // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size after the workgroup,
@@ -175,8 +177,9 @@ std::optional<bool> Interpreter::counted_by(AtomId x, Sym room) {
   const Sym rest = substitute(room, at0), symbol = context_.value(x);
   const auto slope = (substitute(room, at1) - rest).constant();
   const auto most = interval(rest).upper;
-  if (!slope || !most || (*slope >= Int(-1) && *slope <= Int(1)) || !(room == Sym(*slope) * symbol + rest))
-    return std::nullopt;
+  if (!slope || *slope == Int(0) || !most || !(room == Sym(*slope) * symbol + rest)) return std::nullopt;
+  // With a step of 1 `assume_of` says more of how many follow.
+  if (*slope >= Int(-1) && *slope <= Int(1) && counts_nest(x)) return std::nullopt;
   const Interval now = interval(symbol), left = narrowed(x, *slope, *most);
   if (left.lower == now.lower && left.upper == now.upper) return std::nullopt;
   return lies_in(x, left, [&](const std::string& range) {
@@ -425,11 +428,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto saved = relation_;
   if (!r.body.empty()) at_ = &r.body.front(); // a claim about the loop is found at its first line
   if (passed_by(r)) return;
-  if (!last_trip_.contains(&r))
-    refute("the loop's extent is a size of the kernel", to_string(r.extent),
-           "loops over one size have one tile, and an end before it has to be a whole number of tiles, "
-           "min(n, 64*(wg + 1)), or a number from memory, min(n, k.uniform(table, i)) inside of if_less(0, "
-           "that, ..)");
+  if (!last_trip_.contains(&r)) unknown_trips(r);
   const auto two = least_of(r.extent);
   std::vector<Sym> ends; // that may be 0
   if (two) ends = {two->first, two->second};
@@ -546,6 +545,19 @@ void Interpreter::shift(State& s) {
 
 void Interpreter::not_inductive(const std::string& why, const std::string& about) {
   refute("the loop's state repeats from round to round", about, why);
+}
+
+void Interpreter::taken_by_nothing(const CodeRegion& r) {
+  std::set<int> taken;
+  each_inst([&](const Inst& i) {
+    for (const Reg& u : i.uses) taken.insert(u.id);
+  });
+  for (const Inst& i : r.body)
+    if (i.kind == InstKind::load && !taken.contains(i.def.id)) {
+      at_ = &i;
+      refute("what a loop loads is waited for", p_.tensor(i.access.tensor).name,
+             "nothing takes it\n  hint   no load, or a k.map or k.store of what it gives");
+    }
 }
 
 void Interpreter::stands_at(const CodeRegion& r, int reg) {
@@ -731,7 +743,7 @@ void Interpreter::compare(const CodeRegion& r, const State& invariant, const Sta
     }
   }
   for (const auto& [x, y] : {std::pair(&invariant.vm, &after.vm), std::pair(&invariant.lgkm, &after.lgkm)}) {
-    if (x->size() != y->size()) not_inductive("other accesses are under way");
+    if (x->size() != y->size()) taken_by_nothing(r), not_inductive("other accesses are under way");
     for (std::size_t i = 0; i < x->size(); ++i)
       if ((*x)[i].what != (*y)[i].what || (*x)[i].reg != (*y)[i].reg || (*x)[i].waves != (*y)[i].waves ||
           (*x)[i].left != (*y)[i].left)

@@ -165,7 +165,8 @@ void Interpreter::whole_numbers(const Term& t, const std::function<std::string()
     refute(claim, made_by() + " of " + describe(t),
            (std::isinf(most) ? "nothing says how large it may be"
                              : "it may be " + std::to_string(static_cast<std::int64_t>(most))) +
-               "\n  hint   sizes with a smaller `most`, or integer(a) + integer(b), which is modulo 2^32");
+               "\n  hint   sizes with a smaller `most`; or numbers, to_number(integer(x)), and "
+               "k.map([sum], truncated, \"i32\") in the end: exact up to 2^24");
   prove(
       claim, [&] { return std::to_string(static_cast<std::int64_t>(most)) + " at most"; }, "provenance");
 }
@@ -696,8 +697,8 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
     const bool one = one_limit(out.limit, parts[k].limit) && out.monoid == parts[k].monoid &&
                      (one_body(out, parts[k], columns) || one_body_inside(out, parts[k], columns) ||
                       one_body_under(out, parts[k], columns));
-    // Sums that are over are numbers, and what is made of them need be no sum.
-    if (!one &&
+    // Sums that are over are numbers, and what is made of them need be no sum: also twice the same.
+    if (!(one && choice_) && // in a trip's branch the sum goes on, also where that is all of it
         std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return !t.partial || covers(t); }))
       return std::nullopt;
     if (!one)

@@ -74,6 +74,11 @@ bool Interpreter::counts_nest(AtomId x) const {
                      [&](const Running& trip) { return open_.at(trip.around).counts.contains(x); });
 }
 
+bool Interpreter::numbers_trip(AtomId x) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Running& trip) { return mentions(trip.number, x); });
+}
+
 void Interpreter::forget_tiles(State& s, const Around& around) {
   std::set<int> own;
   for (std::size_t n = around.begin; n < around.end; ++n)
@@ -101,7 +106,7 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
   if (around.nest.branches) forget_tiles(s, around);
   // What a trip made is its own: the next one has what there was before the first, as trips have left it.
   std::erase_if(s.regs, [&](const auto& entry) { return !open_.at(&around).had.contains(entry.first); });
-  const Sym last = open_.at(&around).last, rest = relate(last) - number; // how many trips follow
+  const Sym last = open_.at(&around).last, rest = relate(last - number); // how many trips follow
   const Interval range = interval(rest);
   const auto before = relation_;
   const auto written_before = written_;
@@ -206,7 +211,7 @@ void Interpreter::forget_rounds(State& s, Sym trips) {
   s = std::move(out), relation_ = std::move(relation), written_ = std::move(written);
 }
 
-int Interpreter::decided_from(const Around& around) const {
+int Interpreter::decided_from(const Around& around) {
   constexpr int most = 8; // each of them is run by itself
   const AtomId t = *around.nest.t.as_atom();
   const std::pair<AtomId, Sym> at0[] = {{t, Sym(0)}}, at1[] = {{t, Sym(1)}};
@@ -218,7 +223,13 @@ int Interpreter::decided_from(const Around& around) const {
                  slope = (substitute(room, at1) - substitute(room, at0)).constant();
       if (!first || !slope || *slope == Int(0)) continue;
       const Int trip = *slope > Int(0) ? floor_div(-*first, *slope) + Int(1) : ceil_div(*first, -*slope);
-      if (trip <= Int(most)) from = std::max(from, static_cast<int>(std::max(trip, Int(0)).value()));
+      if (trip <= Int(most))
+        from = std::max(from, static_cast<int>(std::max(trip, Int(0)).value()));
+      else
+        far_branch_ = "the branch by " + to_string(g.condition.a) + " < " + to_string(g.condition.b) +
+                      " changes sides in trip " + to_string(trip) + ", and trips are told apart up to trip " +
+                      std::to_string(most) +
+                      ": two loops, k.loop(min(n, c), ..) and, in k.if_less(c, n, ..), k.loop(c, n, ..)";
     }
   return from;
 }
@@ -232,9 +243,7 @@ void Interpreter::nest(State s, const Around& around) {
     return;
   }
   const auto last = last_trip_.find(&around.as_loop);
-  if (last == last_trip_.end())
-    refute("the loop's extent is a size of the kernel", to_string(extent),
-           "loops over one size have one tile; of a number it is a multiple");
+  if (last == last_trip_.end()) unknown_trips(around.as_loop);
   if (!positive(around.as_loop, extent))
     refute("the loop runs at least once", to_string(extent),
            "it may end at 0: k.if_less(0, " + to_string(extent) + ", ..) around it says where not");

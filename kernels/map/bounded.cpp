@@ -106,6 +106,8 @@ static Bounded operator~(Bounded a) { return of_words(word_function("not", {a.va
 static Bounded shift_right_signed(Bounded a, Bounded b) { return words("sar", a, b); }
 static Bounded mul_hi(Bounded a, Bounded b) { return words("mul_hi", a, b); }
 static Bounded popcount(Bounded a) { return of_words(word_function("popcount", {a.value}), {a}); }
+static Bounded leading_zeros(Bounded a) { return of_words(word_function("leading_zeros", {a.value}), {a}); }
+static Bounded trailing_zeros(Bounded a) { return of_words(word_function("trailing_zeros", {a.value}), {a}); }
 static Bounded less_signed(Bounded a, Bounded b) { return words("less", a, b); }
 static Bounded less_unsigned(Bounded a, Bounded b) { return words("uless", a, b); }
 static Bounded equal(Bounded a, Bounded b) { return words("equal", a, b); }

@@ -52,6 +52,8 @@ const std::vector<Function>& functions() {
                 (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x[0] + 0.044715 * std::pow(x[0], 3))));
        }},
       {"int", "int(a)", 1, [](X x) { return without_sign(static_cast<std::int64_t>(x[0])); }, "nw"},
+      {"leading_zeros", "leading_zeros(w)", 1,
+       [](X x) { return x[0] == 0 ? 32.0 : 31 - std::floor(std::log2(x[0])); }, "ww"},
       {"less", "less(v, w)", 2, [](X x) { return with_sign(x[0]) < with_sign(x[1]) ? 1.0 : 0.0; }, "www"},
       {"log", "log(x)", 1, [](X x) { return std::log(x[0]); }},
       {"log2", "log2(x)", 1, [](X x) { return std::log2(x[0]); }},
@@ -87,6 +89,13 @@ const std::vector<Function>& functions() {
       {"sqrt", "sqrt(x)", 1, [](X x) { return std::sqrt(x[0]); }},
       {"square", "square(x)", 1, [](X x) { return x[0] * x[0]; }},
       {"tanh", "tanh(x)", 1, [](X x) { return std::tanh(x[0]); }},
+      {"trailing_zeros", "trailing_zeros(w)", 1,
+       [](X x) {
+         int count = 0;
+         while (count < 32 && std::fmod(x[0], std::ldexp(2, count)) == 0) ++count;
+         return static_cast<double>(count);
+       },
+       "ww"},
       {"trunc", "trunc(x)", 1, [](X x) { return without_sign(static_cast<std::int64_t>(whole(x[0]))); },
        "nw"},
       {"ufloat", "ufloat(w)", 1, [](X x) { return x[0]; }, "wn"},

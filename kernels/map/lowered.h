@@ -47,6 +47,7 @@ template <class T, class Constant, class Approximated>
   if (f == "imul") return x[0] * x[1];
   if (f == "int") return integer(x[0]);
   if (f == "isub") return x[0] - x[1];
+  if (f == "leading_zeros") return leading_zeros(x[0]);
   if (f == "less") return less_signed(x[0], x[1]);
   if (f == "log") return log(x[0]);
   if (f == "log2") return log2(x[0]);
@@ -70,6 +71,7 @@ template <class T, class Constant, class Approximated>
   if (f == "softplus") return softplus(x[0]);
   if (f == "sqrt") return sqrt(x[0]);
   if (f == "square") return x[0] * x[0];
+  if (f == "trailing_zeros") return trailing_zeros(x[0]);
   if (f == "trunc") return truncated(x[0]);
   if (f == "ufloat") return to_number_unsigned(x[0]);
   if (f == "uless") return less_unsigned(x[0], x[1]);

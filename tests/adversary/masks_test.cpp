@@ -157,8 +157,12 @@ std::function<void(Code&)> in_branch(const std::function<void(std::vector<Inst>&
 
 // y = A B over the blocks of k that a mask has.
 // `more`: beside it the product of all blocks is said, which the branch adds as well.
-std::function<Program()> product(int asked, bool scaled, bool more = false) {
+// `Second`: another product, of all blocks where it is said so, and added outside of the branch or in it.
+enum class Second { none, masked, masked_outside, all, all_inside };
+std::function<Program()> product(int asked, bool scaled, Second second = Second::none) {
   return [=] {
+    const bool more = second != Second::none, said = second == Second::all || second == Second::all_inside,
+               outside = second == Second::all || second == Second::masked_outside;
     const MmaTiling mma = MmaTiling::of(
         Atom::mma_best(target(), Element::f16, Element::f16, Element::f32, 16), 1, 1, 16, 16, 32, 8);
     Program k("product", target(), mma.threads());
@@ -169,12 +173,14 @@ std::function<Program()> product(int asked, bool scaled, bool more = false) {
                  d = more ? k.input("d", Element::f16, {n, depth}) : b,
                  mask = k.input("mask", Element::i32, {ceil_div(depth, Sym(32))});
     k.computes(y, [&](const auto& c) {
-      const Expr all = k.sum(depth, [&](Sym i) { return k(a, {c[0], i}) * k(d, {c[1], i}); });
-      const Expr blocks = k.sum(depth, [&](Sym i) {
-        const Expr is = less_signed(k.integer(0), integer(k(mask, {floor_div(i, Sym(32))})));
-        return choose(is, k(a, {c[0], i}) * k(b, {c[1], i}), k.constant(0));
-      });
-      return more ? blocks + all : blocks;
+      const auto sum = [&](const Tensor& of, bool everywhere) {
+        return k.sum(depth, [&](Sym i) {
+          const Expr is = less_signed(k.integer(0), integer(k(mask, {floor_div(i, Sym(32))}))),
+                     one = k(a, {c[0], i}) * k(of, {c[1], i});
+          return everywhere ? one : choose(is, one, k.constant(0));
+        });
+      };
+      return more ? sum(b, false) + sum(d, said) : sum(b, false);
     });
     const Sym bn = k.workgroups(0, n, 16), bm = k.workgroups(1, m, 16);
     const Fragment acc = k.zeros(Element::f32, mma.c(), {16, 16});
@@ -183,8 +189,11 @@ std::function<Program()> product(int asked, bool scaled, bool more = false) {
         const Fragment of_a = k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 4),
                        of_b = k.load(k.tile(b, {16, 32}, {bn, t}), mma.b(), 4);
         k.mma(acc, of_a, scaled ? of_a : of_b, mma);
-        if (more) k.mma(acc, of_a, k.load(k.tile(d, {16, 32}, {bn, t}), mma.b(), 4), mma);
+        if (more && !outside) k.mma(acc, of_a, k.load(k.tile(d, {16, 32}, {bn, t}), mma.b(), 4), mma);
       });
+      if (outside)
+        k.mma(acc, k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 4),
+              k.load(k.tile(d, {16, 32}, {bn, t}), mma.b(), 4), mma);
     });
     k.store(acc, k.tile(y, {16, 16}, {bm, bn}), 1);
     return k;
@@ -283,9 +292,26 @@ TEST_CASE("adversary: a block is left out where its trip reads so") {
        },
        "nothing looks at it"},
       {"products", "", product(0, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
-      {"two products",
-       "several sums go on in one accumulator",
-       product(0, false, true),
+      {"two products", "", product(0, false, Second::masked), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
+      {"two products by more than 1",
+       "y is what",
+       product(1, false, Second::masked),
+       {{17, 5, 96}, {40, 33, 160}}},
+      {"two products, one of another row",
+       "y is what",
+       product(0, true, Second::masked),
+       {{16, 16, 32}, {17, 5, 96}}},
+      {"a product of some blocks, and one of all",
+       "",
+       product(0, false, Second::all),
+       {{16, 16, 32}, {17, 5, 96}}},
+      {"a product of some blocks, and one of all in them",
+       "y is what",
+       product(0, false, Second::all_inside),
+       {{16, 16, 32}, {17, 5, 96}}},
+      {"a product of some blocks, and one of them outside",
+       "y is what",
+       product(0, false, Second::masked_outside),
        {{16, 16, 32}, {17, 5, 96}}},
       {"products by more than 1", "y is what", product(1, false), {{16, 16, 32}, {17, 5, 96}, {40, 33, 160}}},
   });

@@ -184,6 +184,83 @@ TEST_CASE("sums: waves that have the same elements of a row") {
   attack(all);
 }
 
+namespace {
+// y(m) is `factor` times the sum of x(m, n) over n, of two sums that are over and added.
+enum class Twice { one_sum, two_sums, updated };
+std::function<Program()> twice_summed(Twice how, double factor) {
+  return [=] {
+    Program k("twice", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {c[0], i}); }) * factor; });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const auto add = [](const auto& v) { return v[0] + v[1]; };
+    const auto sum = [&] {
+      const Fragment acc = k.zeros(Element::f32, row, {4, 1});
+      k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+        k.update(acc, {k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {w, t}), tv, 1), 1)}, add);
+      });
+      return acc;
+    };
+    const Fragment one = sum(), other = how == Twice::one_sum ? one : sum();
+    if (how == Twice::updated) k.update(other, {one}, add);
+    k.store(how == Twice::updated ? other : k.map({one, other}, add), k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+// y(m) is a fold of x(m, n) over n, `step` columns a trip, of which each looks at 64.
+std::function<Program()> overlapping(Monoid monoid, int step, bool masked = true) {
+  return [=] {
+    Program k("overlapping", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k.fold(monoid, n, [&](Sym i) { return k(x, {c[0], i}); }); });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const double empty = empty_element(monoid);
+    const Fragment acc = k.full(empty, row, {4, 1});
+    k.loop(n, step, {.distance = 0, .ring = 1}, [&](Sym t) {
+      View at = k.tile(x, {4, 64}, {w, 0});
+      at.origin[1] = Sym(step) * t;
+      Fragment f = k.load(at, tv, 1);
+      if (masked)
+        f = k.map({f}, [&](const auto& v) { return inside(Sym(step) * t + k.position(1), n, v[0], empty); });
+      k.update(acc, {k.fold(monoid, f, 1)}, [&](const auto& v) {
+        return monoid == Monoid::sum   ? v[0] + v[1]
+               : monoid == Monoid::max ? max(v[0], v[1])
+                                       : min(v[0], v[1]);
+      });
+    });
+    k.store(acc, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+} // namespace
+
+TEST_CASE("sums: two that are over, of the same elements") {
+  const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {3, 200}};
+  std::vector<Attack> all;
+  for (const Twice how : {Twice::one_sum, Twice::two_sums, Twice::updated}) {
+    const std::string name = std::to_string(static_cast<int>(how));
+    all.push_back({name, "", twice_summed(how, 2), sizes});
+    all.push_back({name + ", of which one is said", "y is what", twice_summed(how, 1), sizes});
+  }
+  attack(all);
+}
+
+TEST_CASE("sums: trips that overlap share a maximum or a minimum, and no sum") {
+  const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {3, 200}, {2, 65}};
+  std::vector<Attack> all;
+  for (const Monoid monoid : {Monoid::max, Monoid::min})
+    for (const int step : {64, 63, 32, 16})
+      all.push_back({"step " + std::to_string(step), "", overlapping(monoid, step), sizes});
+  all.push_back({"a column left out", "over the whole extent", overlapping(Monoid::max, 65), {{300, 65}}});
+  all.push_back({"what is outside", "what lies outside", overlapping(Monoid::max, 32, false), sizes});
+  all.push_back({"a sum", "summed once", overlapping(Monoid::sum, 32), sizes});
+  attack(all);
+}
+
 TEST_CASE("sums: several products into one accumulator, and what it held before") {
   const std::vector<Sizes> sizes = {{32, 32, 32}, {50, 36, 72}, {1, 4, 8}};
   std::vector<Attack> all;

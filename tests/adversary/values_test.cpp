@@ -304,14 +304,9 @@ TEST_CASE("adversary: folds that see what lies outside, or some elements twice")
            loop ? longer : sizes});
     }
   }
-  all.push_back({"a sum's first tile twice", "every element is summed once",
+  all.push_back({"a sum's first tile twice", "y is what the specification says",
                  folded(Monoid::sum, 0, 1, true, true), longer});
-  all.push_back({"a maximum's first tile twice",
-                 "y is what the specification says",
-                 folded(Monoid::max, -INFINITY, 1, true, true),
-                 longer,
-                 {},
-                 "right; the form does not know that a part of a maximum adds nothing"});
+  all.push_back({"a maximum's first tile twice", "", folded(Monoid::max, -INFINITY, 1, true, true), longer});
   attack(all);
 }
 

@@ -615,10 +615,10 @@ TEST_CASE("walls: a loop to the least of a size and a number, and one behind it"
       {"the first 100, of 128", "", head_and_tail(128, 0, false, 100), sizes},
       {"the first 64 alone", "a sum is over the whole extent", head_and_tail(64, 0, false), sizes},
       {"the first 100, of 64", "a sum is over the whole extent", head_and_tail(64, 0, false, 100), sizes},
-      {"a tile twice", "the loop's extent is a size", head_and_tail(128, 64), sizes},
-      {"a tile left out", "the loop's extent is a size", head_and_tail(64, 128), sizes},
+      {"a tile twice", "is cut at 64 and at 128", head_and_tail(128, 64), sizes},
+      {"a tile left out", "is cut at 128 and at 64", head_and_tail(64, 128), sizes},
       {"a rest that may be empty",
-       "the loop's extent is a size",
+       "k.if_less(64, n, ..) around it",
        head_and_tail(64, 64, false),
        {{1, 1}, {2, 64}}},
   });

@@ -54,7 +54,8 @@ const std::vector<Row> table = {
     {"map",
      "--dtype f32 --expr|y = trunc(round(x * 2.5)); z = from_bits(xor(bits(x), 0x80000000)); m = int(i) >= "
      "-3 ? x : "
-     "0.5; w = popcount(or(not(int(i)), shl(int(i), 7))) + uless(int(i), 9) + equal(int(i), int(j))",
+     "0.5; w = popcount(or(not(int(i)), shl(int(i), 7))) + leading_zeros(int(i)) * "
+     "trailing_zeros(int(j)) + uless(int(i), 9) + equal(int(i), int(j))",
      {"--n 77"}},
     {"map",
      "--operands f:f32 --expr|f = float(int(a)) + ufloat(shr(int(a), 8)); a = choose(less(int(a), 0), "

@@ -59,6 +59,16 @@ double value_of_integers(const ExprNode& n, const std::vector<double>& x) {
     for (std::uint64_t v = w[0]; v != 0; v /= 2) count += static_cast<int>(v % 2);
     return count;
   }
+  case Fn::leading_zeros: {
+    int count = 32;
+    for (std::uint64_t v = w[0]; v != 0; v /= 2) --count;
+    return count;
+  }
+  case Fn::trailing_zeros: {
+    int count = 0;
+    for (std::uint64_t v = w[0] + modulus; v % 2 == 0; v /= 2) ++count;
+    return count;
+  }
   case Fn::word_less: return x[0] < x[1] ? 1 : 0;
   case Fn::word_less_signed: return sign(0) < sign(1) ? 1 : 0;
   case Fn::word_equal: return x[0] == x[1] ? 1 : 0;
@@ -193,7 +203,7 @@ Expr random_integer(World& w, std::mt19937_64& random, int depth, Sym index) {
     default: return truncated(w.load(static_cast<int>(random() % 3), index) * 4e9 - 3e9);
     }
   }
-  switch (random() % 18) {
+  switch (random() % 20) {
   case 0: return sub() + sub();
   case 1: return sub() - sub();
   case 2: return sub() * sub();
@@ -211,6 +221,8 @@ Expr random_integer(World& w, std::mt19937_64& random, int depth, Sym index) {
   case 14: return choose(less_signed(sub(), sub()), sub(), sub());
   case 15: return choose(sub() & 1, sub(), w.x.integer(7));
   case 16: return integer(to_number(sub()));
+  case 17: return leading_zeros(sub());
+  case 18: return trailing_zeros(sub());
   default: return ~sub();
   }
 }
@@ -419,6 +431,8 @@ TEST_CASE("text is read as the expression that it prints as") {
                                   "sum(q < , a(i,q))",
                                   "iadd(1u, a(i,j))",
                                   "popcount(1u, 2u)",
+                                  "leading_zeros(1u, 2u)",
+                                  "trailing_zeros(a(i,j))",
                                   "0x100000000",
                                   "5000000000u",
                                   "1.5u",

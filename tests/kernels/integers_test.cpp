@@ -164,6 +164,18 @@ TEST_CASE("integers: every function on the emulator is that of C++") {
        [](W p, W q, W) { return static_cast<W>(static_cast<std::int32_t>(p) >> (q & 31)); }},
       {[&](const auto& x) { return popcount(i(x[0])); },
        [](W p, W, W) { return static_cast<W>(std::popcount(p)); }},
+      {[&](const auto& x) { return leading_zeros(i(x[0]) >> i(x[1])); },
+       [](W p, W q, W) {
+         W count = 32;
+         for (W v = p >> (q & 31); v != 0; v /= 2) --count;
+         return count;
+       }},
+      {[&](const auto& x) { return trailing_zeros(i(x[0]) << i(x[1])); },
+       [](W p, W q, W) {
+         W count = 0;
+         for (W v = p << (q & 31); count < 32 && v % 2 == 0; v /= 2) ++count;
+         return count;
+       }},
       {[&](const auto& x) { return choose(less_unsigned(i(x[0]), i(x[1])), i(x[2]), i(x[0])); },
        [](W p, W q, W r) { return p < q ? r : p; }},
       {[&](const auto& x) { return choose(less_signed(i(x[0]), i(x[1])), i(x[2]), i(x[0])); },

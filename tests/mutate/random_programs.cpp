@@ -28,6 +28,7 @@
 
 #include <inlay/codegen/schedule.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <iostream>
@@ -222,6 +223,7 @@ struct Words {
     left,
     right,
     sign,
+    ends,
     choose
   } kind = leaf;
   int operand = 0;
@@ -236,7 +238,7 @@ struct Words {
       t.value = std::vector<std::uint32_t>{1, 3, 17, 0xff, 0xd2511f53, 0x80000001}[random() % 6];
       return t;
     }
-    t.kind = static_cast<Kind>(add + static_cast<int>(random() % 11));
+    t.kind = static_cast<Kind>(add + static_cast<int>(random() % 12));
     for (int i = t.kind == choose ? 4 : 2; i > 0; --i) t.args.push_back(draw(random, operands, depth - 1));
     return t;
   }
@@ -256,6 +258,7 @@ struct Words {
     case left: return arg(0) << (arg(1) & 31);
     case right: return arg(0) >> (arg(1) & 31);
     case sign: return static_cast<std::uint32_t>(static_cast<std::int32_t>(arg(0)) >> (arg(1) & 31));
+    case ends: return static_cast<std::uint32_t>(std::countl_zero(arg(0)) - std::countr_zero(arg(1)));
     case choose: return arg(0) < arg(1) ? arg(2) : arg(3);
     }
     return 0;
@@ -300,6 +303,7 @@ struct Words {
     case left: return arg(0) << arg(1);
     case right: return arg(0) >> arg(1);
     case sign: return shift_right_signed(arg(0), arg(1));
+    case ends: return leading_zeros(arg(0)) - trailing_zeros(arg(1));
     case choose: return codegen::choose(less_unsigned(arg(0), arg(1)), arg(2), arg(3));
     }
     return x[0];

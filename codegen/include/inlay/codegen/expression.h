@@ -98,6 +98,8 @@ enum class Fn : std::uint8_t {
   word_shr, ///< zeros come in
   word_sar, ///< copies of the sign come in
   popcount,
+  leading_zeros, ///< 32 of 0, likewise the other end
+  trailing_zeros,
   word_less, ///< 1 or 0, unsigned
   word_less_signed,
   word_equal
@@ -236,6 +238,8 @@ private:
 [[nodiscard]] Expr shift_right_signed(Expr a, Expr b);
 [[nodiscard]] Expr mul_hi(Expr a, Expr b);
 [[nodiscard]] Expr popcount(Expr a);
+[[nodiscard]] Expr leading_zeros(Expr a); ///< 32 where there is no one
+[[nodiscard]] Expr trailing_zeros(Expr a);
 [[nodiscard]] Expr less_unsigned(Expr a, Expr b); ///< 1 or 0
 [[nodiscard]] Expr less_signed(Expr a, Expr b);
 [[nodiscard]] Expr equal(Expr a, Expr b);

@@ -146,6 +146,8 @@ public:
   [[nodiscard]] Value smax(Value a, Value b);
   [[nodiscard]] Value umul_high(Value a, Value b); ///< bits 32 to 63 of the product of i32
   [[nodiscard]] Value popcount(Value a);
+  [[nodiscard]] Value leading_zeros(Value a); ///< all bits of 0, likewise the other end
+  [[nodiscard]] Value trailing_zeros(Value a);
   [[nodiscard]] Value compare(Compare how, Value a, Value b);
   [[nodiscard]] Value select(Value condition, Value yes, Value no);
   [[nodiscard]] Value flag(Value condition);                   ///< i1 -> 1 or 0 of i32, lane by lane

@@ -414,9 +414,9 @@ Expr Interpreter::parts_inside(Expr e) {
       return x_.constant(empty_element(n.monoid));
     ExprNode part = n;
     if (at_most(n.index[0], n.index[2])) part.index[2] = n.index[0]; // no element is beyond the extent
+    // From such an end on each is the empty one. It may not be by the index of a fold.
     const std::set<AtomId> known = x_.free_symbols(x_.make(ExprNode(n)));
-    for (const Sym& empty :
-         ends_of(n)) // from there on each is the empty one; it may not be by an index of a fold
+    for (const Sym& empty : ends_of(n))
       if (std::ranges::all_of(symbols(empty), [&](AtomId a) { return known.contains(a); }) &&
           at_most(empty, part.index[2]))
         part.index[2] = empty;

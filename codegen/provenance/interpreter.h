@@ -206,6 +206,8 @@ private:
   bool assume(const Guard& g);
   // The range of x where slope x + limit >= 0, too.
   Interval narrowed(AtomId x, Int slope, Int limit) const;
+  // The name of a symbol of this path; refuses one that too many conditions have made.
+  std::string told_apart(std::string name);
   // Learns that x lies in that range, as a number or as a symbol of the name that `name` makes of the range; false where nothing does.
   bool lies_in(AtomId x, Interval range, const std::function<std::string(const std::string&)>& name);
   // What 0 <= room says of how many trips follow, x, by the range of all others; nothing where that is nothing new.

@@ -158,6 +158,16 @@ Interval Interpreter::narrowed(AtomId x, Int slope, Int limit) const {
   return left;
 }
 
+std::string Interpreter::told_apart(std::string name) {
+  constexpr std::size_t longest = 200; // each condition adds to the name of what it is about
+  if (name.size() > longest)
+    refute("the conditions of a trip are told apart", "",
+           "each of too many follows from the one before: in a loop, that of a trip from all before it\n  "
+           "hint   " +
+               (far_branch_.empty() ? "fewer trips that are told apart by a branch" : far_branch_));
+  return name;
+}
+
 bool Interpreter::lies_in(AtomId x, Interval range,
                           const std::function<std::string(const std::string&)>& name) {
   if (range.lower && range.upper && *range.upper < *range.lower) return false;
@@ -166,7 +176,7 @@ bool Interpreter::lies_in(AtomId x, Interval range,
     return true;
   }
   const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
-  const Sym known = context_.symbol(name(text(range.lower) + "_" + text(range.upper)), range);
+  const Sym known = context_.symbol(told_apart(name(text(range.lower) + "_" + text(range.upper))), range);
   counts_as(x, known);
   learn(x, known);
   return true;
@@ -196,7 +206,7 @@ std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string
   const auto limit = rest.constant();
   if (!limit) {
     if (*slope != Int(1) && *slope != Int(-1)) return std::nullopt;
-    const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
+    const Sym more = context_.symbol(told_apart(fresh), {Int(0), std::nullopt});
     counts_as(x, more);
     learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;

@@ -84,7 +84,7 @@ TEST_CASE("a map that does not take an operand, of whatever type, is right, and 
 TEST_CASE("what a trip loads and nothing takes is refused at its line") {
   attack({{"an operand of an update",
            "nothing takes it",
-           takes(Element::f32, Element::f32, 0, 0, Form::loop, false),
+           takes(Element::i8, Element::f32, 0, 0, Form::loop, false),
            {{264}},
            {},
            "it is right"}});

@@ -58,8 +58,17 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
   std::vector<int> columns;
   std::vector<Term> terms;
+  std::vector<bool> taken(operands, false);
+  (void)i.map.arena->rewrite(i.map, [&](const ExprNode& e) -> std::optional<Expr> {
+    if (e.fn == Fn::parameter) taken[static_cast<std::size_t>(e.tensor)] = true;
+    return std::nullopt;
+  });
   for (std::size_t k = 0; k < operands; ++k) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
+    if (!taken[k]) { // whatever it is, also a part of a sum
+      t = Term{};
+      t.expr = x_.constant(0);
+    }
     if (t.partial && !(k == 0 && lane_sums_.contains(i.op))) close(t);
     if (t.partial) settle(t);
     if (t.partial && t.has_part && !(k == 0 && lane_sums_.contains(i.op)))

@@ -81,6 +81,29 @@ TEST_CASE("a map that does not take an operand, of whatever type, is right, and 
   attack(all);
 }
 
+TEST_CASE("an update that takes nothing of a sum under way, or nothing else") {
+  // y(m) is 7 as before the loop, or the sum of the last tile alone, which is not what is said.
+  const auto kept = [](std::size_t taken) {
+    return [=] {
+      Program k("kept", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto&) { return k.constant(7); });
+      const Sym w = k.workgroups(0, m, 4);
+      const Layout tv = rows_tv(4, 64, 1, 64);
+      const Fragment a = k.full(7, without_axis(tv, 1), {4, 1});
+      k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+        const Fragment s = k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {w, t}), tv, 1), 1);
+        k.update(a, {s}, [&](const Values& v) { return v[taken]; });
+      });
+      k.store(a, k.tile(y, {4, 1}, {w, 0}), 1);
+      return k;
+    };
+  };
+  attack({{"what it held", "", kept(0), {{1, 1}, {5, 130}}},
+          {"the last tile's sum", "y is what the specification says", kept(1), {{1, 1}, {5, 130}}}});
+}
+
 TEST_CASE("what a trip loads and nothing takes is refused at its line") {
   attack({{"an operand of an update",
            "nothing takes it",

@@ -411,6 +411,8 @@ def inside(index: Union[Sym, int], bound: Union[Sym, int], x: Expr, beyond: floa
     """index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside."""
 def integer(x: Expr) -> Expr:
     """Of an element of i32 or i8, or a formula: the same integer modulo 2^32. Of an element of i64 the nearest of 32 bits: of 2**32 + 3 it is 2**31 - 1."""
+def leading_zeros(x: Expr) -> Expr:
+    """How many bits of an integer are 0 above its highest one; 32 of 0."""
 def less_signed(a: Expr, b: Any) -> Expr:
     """a < b with signs, 1 or 0."""
 def less_unsigned(a: Expr, b: Any) -> Expr:
@@ -455,6 +457,8 @@ def to_number(x: Expr) -> Expr:
     """An integer as a number, with its sign."""
 def to_number_unsigned(x: Expr) -> Expr:
     """An integer as a number from 0 to 2^32 - 1."""
+def trailing_zeros(x: Expr) -> Expr:
+    """How many bits of an integer are 0 below its lowest one; 32 of 0."""
 def transfer_place(rows: int, columns: int, vector: int, lanes: int = ..., whole_lines: bool = ...) -> SymLayout:
     """The place of a tile that such a transfer fills."""
 def transfer_tv(rows: int, columns: int, vector: int, threads: int, lanes: int = ..., whole_lines: bool = ...) -> Layout:

@@ -1,5 +1,7 @@
 #include "exec_debug.h"
 
+#include "exec_arguments.h"
+
 #include <inlay/runtime/kernarg.h>
 
 #include <charconv>

@@ -1,6 +1,7 @@
 /// What `time`, `run --time`, `bench` and `compare --time` share: options, the measurement, its text.
 #pragma once
 
+#include "command.h"
 #include "exec_arguments.h"
 
 #include <CLI/CLI.hpp>

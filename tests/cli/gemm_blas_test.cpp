@@ -531,11 +531,11 @@ TEST_CASE("gemm: a program whose activation is another, or that takes bias and r
   CHECK(refusal([](auto&) {}) == "was built");
   const auto result = Contains("c is what the specification says");
   // The kernel of another activation with this one's specification, and operands exchanged: the sum, bias, row_bias, residual.
-  for (const Activation by : {Activation::none, Activation::relu, Activation::silu, Activation::gelu_tanh})
+  for (const Activation by : {Activation::none, Activation::relu, Activation::silu, Activation::gelu_tanh}) {
+    GemmSpec other = spec;
+    other.activation = by;
+    codegen::Program q = gemm_program(other); // whose expression it is as long as p is built
     CHECK_THAT(refusal([&](codegen::Program& p) {
-                 GemmSpec other = spec;
-                 other.activation = by;
-                 codegen::Program q = gemm_program(other);
                  const auto map_of = [](codegen::Program& of) {
                    codegen::MapOp* found = nullptr;
                    for (codegen::Op& op : of.mutable_body())
@@ -545,6 +545,7 @@ TEST_CASE("gemm: a program whose activation is another, or that takes bias and r
                  map_of(p)->map = map_of(q)->map;
                }),
                result);
+  }
   for (const auto& [a, b] : {std::pair<std::size_t, std::size_t>(0, 3), {1, 3}, {2, 3}})
     CHECK_THAT(refusal([&](codegen::Program& p) {
                  for (codegen::Op& op : p.mutable_body())

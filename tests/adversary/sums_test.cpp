@@ -236,7 +236,38 @@ std::function<Program()> overlapping(Monoid monoid, int step, bool masked = true
     return k;
   };
 }
+// y(m) is the greatest of 192 columns of x, of which the program looks at 64 from each begin on.
+std::function<Program()> greatest_of(std::vector<int> begins) {
+  return [=] {
+    Program k("greatest", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, Sym(192)});
+    k.computes(y, [&](const auto& c) {
+      return k.fold(Monoid::max, Sym(192), [&](Sym i) { return k(x, {c[0], i}); });
+    });
+    const Sym w = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, 1, 64);
+    const Fragment acc = k.full(empty_element(Monoid::max), without_axis(tv, 1), {4, 1});
+    for (const int begin : begins) {
+      View at = k.tile(x, {4, 64}, {w, 0});
+      at.origin[1] = Sym(begin);
+      k.update(acc, {k.fold(Monoid::max, k.load(at, tv, 1), 1)},
+               [](const auto& v) { return max(v[0], v[1]); });
+    }
+    k.store(acc, k.tile(y, {4, 1}, {w, 0}), 1);
+    return k;
+  };
+}
 } // namespace
+
+TEST_CASE("sums: tiles that overlap share a maximum, and leave no column between them out") {
+  const std::string left_out = "over the whole extent";
+  attack({{"side by side", "", greatest_of({0, 64, 128}), {{1}, {5}}},
+          {"in another order, overlapping", "", greatest_of({128, 0, 48, 80}), {{1}, {5}}},
+          {"a hole", left_out, greatest_of({0, 128}), {{1000}}},
+          {"a hole of one column", left_out, greatest_of({0, 63, 128}), {{1000}}},
+          {"the last column", left_out, greatest_of({0, 64, 127}), {{1000}}}});
+}
 
 TEST_CASE("sums: two that are over, of the same elements") {
   const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {3, 200}};

@@ -382,6 +382,17 @@ TEST_CASE("expression: a fold over a part of its extent is not the fold") {
   CHECK_FALSE(same(sum_of(b), w.x.number(w.n) * b));
   CHECK_FALSE(same(sum_of(w.x.constant(INFINITY)), sum_of(one) * INFINITY));
   CHECK_FALSE(same(w.x.partial_fold(Monoid::max, k, w.n, first, b), b));
+  // The greatest of all holds that of a part; the least of all does not.
+  const auto with_part = [&](Monoid of, Monoid all, Monoid some) {
+    const Expr of_all = w.x.fold(all, k, w.n, w.load(0, k)),
+               piece = w.x.partial_fold(some, k, w.n, first, w.load(0, k));
+    return same(of == Monoid::max ? max(of_all, piece) : min(of_all, piece), of_all);
+  };
+  CHECK(with_part(Monoid::max, Monoid::max, Monoid::max));
+  CHECK(with_part(Monoid::min, Monoid::min, Monoid::min));
+  CHECK_FALSE(with_part(Monoid::max, Monoid::min, Monoid::min));
+  CHECK_FALSE(with_part(Monoid::min, Monoid::max, Monoid::max));
+  CHECK_FALSE(with_part(Monoid::max, Monoid::max, Monoid::min));
   CHECK(to_string(part, [](int) { return "t"; }).find("over [0, ") != std::string::npos);
 }
 

@@ -244,6 +244,19 @@ std::vector<AtomId> Expressions::symbols(Expr e) const {
   return out;
 }
 
+std::set<int> Expressions::parameters(Expr map) const {
+  std::set<int> out;
+  std::unordered_set<int> seen;
+  const auto visit = [&](auto&& self, int id) -> void {
+    if (!seen.insert(id).second) return;
+    const ExprNode& n = node(id);
+    if (n.fn == Fn::parameter) out.insert(n.tensor);
+    for (const int a : n.args) self(self, a);
+  };
+  visit(visit, map.id);
+  return out;
+}
+
 std::set<AtomId> Expressions::free_symbols(Expr e) const {
   std::unordered_map<int, std::set<AtomId>> known;
   const auto visit = [&](auto&& self, int id) -> const std::set<AtomId>& {

@@ -304,10 +304,7 @@ void take_operands(MapOp& m, const std::vector<Fragment>& fragments, Element to,
   std::vector<bool> taken;
   for (const int f : m.from)
     taken.push_back(to == Element::f32 && fragments[static_cast<std::size_t>(f)].element == Element::f32);
-  (void)m.map.arena->rewrite(m.map, [&](const ExprNode& n) -> std::optional<Expr> {
-    if (n.fn == Fn::parameter) taken[static_cast<std::size_t>(n.tensor)] = true;
-    return std::nullopt;
-  });
+  for (const int k : m.map.arena->parameters(m.map)) taken[static_cast<std::size_t>(k)] = true;
   if (std::find(taken.begin(), taken.end(), true) == taken.end()) taken[least] = true;
   std::vector<int> from, now;
   for (std::size_t i = 0; i < taken.size(); ++i) {

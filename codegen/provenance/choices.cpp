@@ -313,19 +313,16 @@ Term Interpreter::each_of(const Choice& c, const Term& yes, const Term& no) {
   };
   // Whichever belong together, both places hold all of theirs; of one that a path has not begun it has 0.
   std::vector<Term> all = apart(yes), rest = apart(no);
+  Term nothing;
+  nothing.expr = x_.constant(0);
   for (Term& one : all) {
     const auto same =
         std::find_if(rest.begin(), rest.end(), [&](const Term& t) { return t.summed_by == one.summed_by; });
-    Term other;
-    other.expr = x_.constant(0);
+    Term other = nothing;
     if (same != rest.end()) other = *same, rest.erase(same);
     one = either(c, std::move(one), std::move(other));
   }
-  for (Term& one : rest) {
-    Term other;
-    other.expr = x_.constant(0);
-    all.push_back(either(c, std::move(other), std::move(one)));
-  }
+  for (Term& one : rest) all.push_back(either(c, nothing, std::move(one)));
   Term out = std::move(all.front());
   out.others.assign(std::make_move_iterator(all.begin() + 1), std::make_move_iterator(all.end()));
   return out;

@@ -58,14 +58,10 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
   std::vector<int> columns;
   std::vector<Term> terms;
-  std::vector<bool> taken(operands, false);
-  (void)i.map.arena->rewrite(i.map, [&](const ExprNode& e) -> std::optional<Expr> {
-    if (e.fn == Fn::parameter) taken[static_cast<std::size_t>(e.tensor)] = true;
-    return std::nullopt;
-  });
+  const std::set<int> taken = i.map.arena->parameters(i.map);
   for (std::size_t k = 0; k < operands; ++k) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
-    if (!taken[k]) { // whatever it is, also a part of a sum
+    if (!taken.contains(static_cast<int>(k))) { // whatever it is, also a part of a sum
       t = Term{};
       t.expr = x_.constant(0);
     }
@@ -410,14 +406,8 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms, const std:
   Term out;
   map = with_bounds_of(map, terms, columns);
   std::vector<Fact> facts;
-  std::vector<bool> taken(terms.size(), false); // what a map does not look at says nothing of what it gives
-  (void)x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
-    if (n.fn == Fn::parameter) taken[static_cast<std::size_t>(n.tensor)] = true;
-    return std::nullopt;
-  });
-  for (std::size_t k = 0; k < terms.size(); ++k)
-    if (taken[k])
-      for (const Fact& f : terms[k].facts) want(facts, f);
+  for (const int k : x_.parameters(map)) // what a map does not look at says nothing of what it gives
+    for (const Fact& f : terms[static_cast<std::size_t>(k)].facts) want(facts, f);
   (void)x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::inside) want(facts, {n.index[0], n.index[1], anything, true});
     return std::nullopt;
@@ -659,14 +649,6 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
     }
   }
   const Expr e = normal_of(x_.apply(map, values));
-  const auto parameters = [&](int id) {
-    std::vector<int> found;
-    (void)x_.rewrite({&x_, id}, [&](const ExprNode& n) -> std::optional<Expr> {
-      if (n.fn == Fn::parameter) found.push_back(n.tensor);
-      return std::nullopt;
-    });
-    return found;
-  };
   std::vector<Term> parts;
   const ExprNode sum = e.node();
   for (const int id : sum.fn == Fn::add ? sum.args : std::vector<int>{e.id}) {
@@ -677,7 +659,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
     for (const int f : product.fn == Fn::mul ? product.args : std::vector<int>{id}) {
       if (x_.node(f).fn == Fn::parameter && operand < 0) {
         operand = x_.node(f).tensor;
-      } else if (parameters(f).empty()) {
+      } else if (x_.parameters({&x_, f}).empty()) {
         factors.push_back(f);
       } else {
         operand = -2;
@@ -784,14 +766,6 @@ std::optional<Expr> without_first(Expressions& x, Expr e) {
     if (const auto rest = without_first(x, {&x, n.args[0]})) return *rest - Expr{&x, n.args[1]};
   return std::nullopt;
 }
-bool uses_first(Expressions& x, Expr e) {
-  bool found = false;
-  (void)x.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
-    found = found || (n.fn == Fn::parameter && n.tensor == 0);
-    return std::nullopt;
-  });
-  return found;
-}
 } // namespace
 
 bool Interpreter::find_lane_sums(const CodeRegion& r) {
@@ -808,7 +782,7 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
         std::any_of(i.uses.begin(), i.uses.end(), [&](const Reg& u) { return folded.contains(u.id); });
     if (!update || of_fold) continue;
     const auto rest = without_first(x_, i.map);
-    if (!rest || uses_first(x_, *rest)) continue;
+    if (!rest || x_.parameters(*rest).contains(0)) continue;
     lane_sums_.insert(i.op);
     found = true;
   }

@@ -415,8 +415,9 @@ Expr Interpreter::parts_inside(Expr e) {
     ExprNode part = n;
     if (at_most(n.index[0], n.index[2])) part.index[2] = n.index[0]; // no element is beyond the extent
     // From such an end on each is the empty one. It may not be by the index of a fold.
-    const std::set<AtomId> known = x_.free_symbols(x_.make(ExprNode(n)));
-    for (const Sym& empty : ends_of(n))
+    const std::vector<Sym> ends = ends_of(n);
+    const std::set<AtomId> known = ends.empty() ? std::set<AtomId>{} : x_.free_symbols(x_.make(ExprNode(n)));
+    for (const Sym& empty : ends)
       if (std::ranges::all_of(symbols(empty), [&](AtomId a) { return known.contains(a); }) &&
           at_most(empty, part.index[2]))
         part.index[2] = empty;

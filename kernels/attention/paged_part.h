@@ -17,8 +17,7 @@ struct PagedPart {
 
   static PagedPart of(const PagedDecode& s, Sym keys, Sym length) {
     if (s.window == 0) return {keys, Sym(0), Sym(0), length};
-    const Sym end = min(keys, length);
-    const Sym last = floor_div(end - 1, Sym(s.tile_k));
+    const Sym end = min(keys, length), last = floor_div(end - 1, Sym(s.tile_k));
     return {keys, max(Sym(0), last - Sym(s.parts() * s.part() / s.tile_k - 1)), end - Sym(s.window), end};
   }
   /// The position of the sequence that is position i of part r.

@@ -172,6 +172,8 @@ public:
   [[nodiscard]] std::vector<AtomId> symbols(Expr e) const;
   /// The same without those that a fold around them binds: of sum(i < n, x(i, j)) n and j.
   [[nodiscard]] std::set<AtomId> free_symbols(Expr e) const;
+  /// The operands that a map takes: of x2 + 1 it is 2 alone.
+  [[nodiscard]] std::set<int> parameters(Expr map) const;
 
 private:
   Expr sorted(Fn fn, std::vector<int> args);

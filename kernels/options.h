@@ -250,7 +250,7 @@ struct Face {
   Options<Asked> options;
   std::function<Artifact(const Asked&, const BuildOptions&)> build;
   std::function<Problem(const Asked&, std::uint64_t seed)> problem;
-  std::vector<std::string> size_names = {}; ///< options that say the sizes of the launch contract
+  std::vector<std::string> size_names = {}; ///< Kernel::size_names
   std::function<std::vector<std::int64_t>(const Asked&)> sizes = {};
   /// Candidates for what is asked, of which `fixed` is given; and clocks of one.
   std::function<std::vector<Flags>(const Asked&, const Flags& fixed)> candidates = {};

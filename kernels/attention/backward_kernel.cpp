@@ -147,7 +147,6 @@ std::vector<Option<AttentionBackward>> options(bool of_rows) {
 }
 
 std::unique_ptr<Kernel> gradient(const std::string& name, const std::string& of, bool of_keys) {
-  const std::string rows = of_keys ? "rows" : "queries";
   return page_of(Page<AttentionBackward>{
       .summary = "gradients of attention with respect to " + of +
                  ", from its logarithms and delta, the same bits in every launch",
@@ -159,7 +158,7 @@ std::unique_ptr<Kernel> gradient(const std::string& name, const std::string& of,
             return of_keys ? std::vector{s.batch, s.queries * s.group, s.keys, s.heads / s.group}
                            : std::vector{s.batch, s.queries, s.keys, s.heads};
           },
-      .size_names = {"batch", rows, "keys", of_keys ? "kv_heads" : "heads"},
+      .size_names = {"batch", "queries", "keys", "heads"},
       .data = [=](const AttentionBackward& s, Workload& w,
                   std::uint64_t seed) { backward_data(s, of_keys, w, seed); },
       .reference = [=](const AttentionBackward& s, const Workload& w,

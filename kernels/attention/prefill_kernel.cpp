@@ -245,7 +245,7 @@ std::unique_ptr<Kernel> varlen_attention_kernel() {
             return std::vector<std::int64_t>{static_cast<std::int64_t>(of.ends.size()), of.rows, s.heads(),
                                              s.keys, s.pages};
           },
-      .size_names = {"blocks", "rows", "heads", "keys", "pages"},
+      .size_names = {"sequences", "queries", "kv-heads", "keys", "pages"},
       .data = varlen_data,
       .reference = varlen_reference,
       .text =

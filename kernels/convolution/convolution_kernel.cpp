@@ -77,8 +77,7 @@ std::unique_ptr<Kernel> kernel() {
         "pixels and filters of a workgroup: of 32, 64, 128", "64x64"}});
   std::vector<std::string> names{"n"};
   for (const Slide& a : usual.axes()) names.push_back(a.in);
-  for (const Slide& a : usual.axes()) names.push_back(a.out);
-  names.insert(names.end(), {"pixels", "k"});
+  names.emplace_back("k");
   return page_of(Page<Asked>{
       .summary = usual.volume ? "Y[n,o,p,q,k] = sum_trsc X[n, stride_d o + dilation_d t - pad_d, stride p + "
                                 "..., stride q + ..., c] F[k,t,r,s,c]"

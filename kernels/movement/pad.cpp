@@ -126,7 +126,7 @@ std::unique_ptr<Kernel> pad_kernel() {
                     "elements that one instruction moves: 1 takes any C, 0 is 16 bytes", "0"}}},
       .program = pad_program,
       .sizes = [](const PadAsked& s) { return std::vector{s.n, s.h, s.w, s.high(), s.wide(), s.c}; },
-      .size_names = {"n", "h", "w", "ho", "wo", "c"},
+      .size_names = {"n", "h", "w", "c"},
       .reference = pad_reference,
       .text =
           [](const PadAsked& s) {
@@ -162,7 +162,7 @@ std::unique_ptr<Kernel> concat_kernel() {
           [](const Beside& s) {
             return std::vector{s.rows, s.a, s.b, s.a + s.b};
           },
-      .size_names = {"rows", "a", "b", "columns"},
+      .size_names = {"rows", "a", "b"},
       .reference = concat_reference,
       .text =
           [](const Beside& s) {

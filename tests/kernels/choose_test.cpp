@@ -529,6 +529,18 @@ TEST_CASE("choose: the shipped table names kernels, sizes and options that there
   CHECK(nearest("gemm", "gfx908", "f16", {1, 1, 1}) == nullptr);
 }
 
+TEST_CASE("choose: what says the sizes of a kernel are options of it") {
+  // Else nobody can give them all, and auto never chooses.
+  for (const auto& kernel : registry()) {
+    std::set<std::string> options;
+    for (const FlagHelp& option : kernel->flags()) options.insert(option.name);
+    for (const std::string& size : kernel->size_names()) {
+      INFO(kernel->name() << " --" << size);
+      CHECK(options.contains(size));
+    }
+  }
+}
+
 TEST_CASE("forms: what a build refuses is no form") {
   const auto of = [](const std::string& kernel, const Flags& asked) {
     return find_kernel(kernel)->forms(asked);

@@ -213,7 +213,7 @@ public:
   [[nodiscard]] virtual std::vector<Form> forms(const Flags&) const { return {}; }
   /// The sizes of the launch contract for these flags, in order; nothing where only `problem` knows.
   [[nodiscard]] virtual std::vector<std::int64_t> sizes(const Flags&) const { return {}; }
-  /// The options that say them.
+  /// The options that say all of them (several may say one, as a padding does): auto chooses where these are given.
   [[nodiscard]] virtual std::vector<std::string> size_names() const { return {}; }
 };
 

@@ -311,7 +311,7 @@ Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, 
   case Fn::word_mul_hi: out = k.umul_high(arg(0), arg(1)); break;
   case Fn::word_and: out = joined(n, arg, [&](Value a, Value b) { return k.bit_and(a, b); }); break;
   case Fn::word_or: out = joined(n, arg, [&](Value a, Value b) { return k.bit_or(a, b); }); break;
-  case Fn::word_xor: out = joined(n, arg, [&](Value a, Value b) { return k.bit_xor(a, b); }); break;
+  case Fn::word_xor: out = exclusive(i, e, operands, done); break;
   case Fn::word_shl: out = k.shl(arg(0), shift(arg(1))); break;
   case Fn::word_shr: out = k.lshr(arg(0), shift(arg(1))); break;
   case Fn::word_sar: out = k.ashr(arg(0), shift(arg(1))); break;
@@ -326,6 +326,27 @@ Value Emitter::value(const Inst& i, Expr e, const std::vector<Value>& operands, 
   }
   done.emplace(e.id, out);
   return out;
+}
+
+// Three at a time: what a xor in here is of stands in its place.
+Value Emitter::exclusive(const Inst& i, Expr e, const std::vector<Value>& operands,
+                         std::map<int, Value>& done) {
+  std::vector<Value> terms;
+  const auto take = [&](auto&& self, int id, int depth) -> void {
+    const Expr x{e.arena, id};
+    if (x.node().fn == Fn::word_xor && depth < 2 && !done.contains(id)) {
+      for (const int inner : std::vector(x.node().args)) self(self, inner, depth + 1);
+    } else {
+      terms.push_back(value(i, x, operands, done));
+    }
+  };
+  take(take, e.id, 0);
+  while (terms.size() > 2) {
+    const Value three = k.bit_xor(terms[0], terms[1], terms[2]);
+    terms.erase(terms.begin(), terms.begin() + 3);
+    terms.insert(terms.begin(), three);
+  }
+  return terms.size() == 2 ? k.bit_xor(terms[0], terms[1]) : terms[0];
 }
 
 Value Emitter::joined(const ExprNode& n, const std::function<Value(std::size_t)>& arg,

@@ -190,6 +190,7 @@ private:
 
   Value value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done);
 
+  Value exclusive(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done);
   Value joined(const ExprNode& n, const std::function<Value(std::size_t)>& arg,
                const std::function<Value(Value, Value)>& join);
   Value shift(Value by) { return k.bit_and(by, k.constant(31, by.type)); }

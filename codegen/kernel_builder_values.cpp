@@ -56,6 +56,21 @@ Value KernelBuilder::smax(Value a, Value b) {
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::smax, live().get(a), live().get(b)), a.type);
 }
 
+Value KernelBuilder::bit_xor(Value a, Value b, Value c) {
+  if (!live().target.bitop3) return bit_xor(bit_xor(a, b), c);
+  live().same(a, b), live().same(a, c);
+  auto& ir = live().ir;
+  const auto of_lane = [&](int lane) {
+    std::vector<llvm::Value*> arguments;
+    for (const Value v : {a, b, c}) arguments.push_back(live().get(a.type.lanes == 1 ? v : extract(v, lane)));
+    arguments.push_back(ir.getInt32(0x96)); // bit 4a + 2b + c: whether an odd number of them is set
+    return live().make(ir.CreateIntrinsic(intrinsic::amdgcn_bitop3, {ir.getInt32Ty()}, arguments),
+                       Type::i32());
+  };
+  std::vector<Value> lanes;
+  for (int lane = 0; lane < a.type.lanes; ++lane) lanes.push_back(of_lane(lane));
+  return lanes.size() == 1 ? lanes[0] : pack(lanes);
+}
 Value KernelBuilder::umul_high(Value a, Value b) {
   live().same(a, b);
   auto& ir = live().ir;
@@ -294,7 +309,7 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
               "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
-  if (a.type.element == Element::f32 && element == Element::bf16 && !live().target.packs_bf16 &&
+  if (a.type.element == Element::f32 && element == Element::bf16 && !live().target.bitop3 &&
       (a.type.lanes > 1 || nan == Nan::any)) {
     // What LLVM makes of it but for a NaN's payload, each step for all elements: one element after another waits for its
     // comparison every time.

@@ -144,6 +144,8 @@ public:
   [[nodiscard]] Value ashr(Value a, Value b);
   [[nodiscard]] Value umin(Value a, Value b);
   [[nodiscard]] Value smax(Value a, Value b);
+  /// `a ^ b ^ c` of i32: one instruction a lane where the target has v_bitop3_b32, which LLVM does not select by itself.
+  [[nodiscard]] Value bit_xor(Value a, Value b, Value c);
   [[nodiscard]] Value umul_high(Value a, Value b); ///< bits 32 to 63 of the product of i32
   [[nodiscard]] Value popcount(Value a);
   [[nodiscard]] Value leading_zeros(Value a); ///< all bits of 0, likewise the other end

@@ -92,6 +92,7 @@ struct Target {
   bool ocp_fp8;          ///< instructions named fp8 and bf8 take e4m3fn and e5m2
   bool mx_formats;       ///< has the f8f6f4 matrix instructions, with scales, and V_CVT_SCALEF32_*
   bool packs_bf16;       ///< has v_cvt_pk_bf16_f32
+  bool bitop3;           ///< has v_bitop3_b32, any function of three bits
   bool wide_mfma_16bit;  ///< has 16x16x32 and 32x32x16 for f16 and bf16
   bool swaps_lanes;      ///< has v_permlane16_swap_b32 and v_permlane32_swap_b32
   bool transposes_lds;   ///< has ds_read_b64_tr_b16 and its like
@@ -193,6 +194,7 @@ inline constexpr std::array<Target, 3> targets{{
      .ocp_fp8 = false,
      .mx_formats = false,
      .packs_bf16 = false,
+     .bitop3 = false,
      .wide_mfma_16bit = false,
      .swaps_lanes = false,
      .transposes_lds = false,
@@ -252,6 +254,7 @@ inline constexpr std::array<Target, 3> targets{{
      .ocp_fp8 = true,
      .mx_formats = true,
      .packs_bf16 = true,
+     .bitop3 = true,
      .wide_mfma_16bit = true,
      .swaps_lanes = true,
      .transposes_lds = true,
@@ -311,6 +314,7 @@ inline constexpr std::array<Target, 3> targets{{
      .ocp_fp8 = false,
      .mx_formats = false,
      .packs_bf16 = false,
+     .bitop3 = false,
      .wide_mfma_16bit = false,
      .swaps_lanes = false,
      .transposes_lds = false,

@@ -19,8 +19,6 @@ using codegen::MmaTiling;
 using codegen::Nan;
 using codegen::without_axis;
 
-constexpr int most_columns = 32; // positions of the cache at a time
-
 // Rows in the order in which keys are multiplied, 2 lines of 128 bytes each, and then those of the next columns. What the swizzle
 // exchanges, vectors of a line and the two lines, it exchanges by the low bits of a row's place; these are the bits of the row in which
 // those differ that one phase reads: lanes 0 to 3 of a row and 4 to 7 of one a lane group later, or 4 rows of one vector and 4 of the
@@ -46,8 +44,9 @@ void check_latent(const Latent& s) {
            "heads in groups of 16 for each wave, or fewer heads than that");
   if (s.page < 1 || s.page > 64 || 64 % s.page != 0)
     refuse(fmt::format("--page {}", s.page), "1, 2, 4, 8, 16, 32 or 64");
-  if (const int of = std::max(most_columns, s.page); s.split % of != 0)
-    refuse(fmt::format("--split {} with --page {}", s.split, s.page), fmt::format("a multiple of {}", of));
+  if (s.split % s.step() != 0)
+    refuse(fmt::format("--split {} with --page {}", s.split, s.page),
+           fmt::format("a multiple of {}", s.step()));
   if (!std::isfinite(s.scale) || s.scale <= 0)
     refuse(fmt::format("--scale {}", s.scale), "a positive number");
 }
@@ -65,18 +64,18 @@ Program mla_decode_program(const Latent& s) {
   // Two workgroups of two waves on a compute unit, each beside the waits of the other one: of 64 KiB of LDS that is half a tile each.
   const bool banks_64 =
       solver::lds_access(Atom::load(target, codegen::Addressing::lds, 128).name, target.name).banks == 64;
-  const int columns = !banks_64 && waves == 2 ? most_columns / 2 : most_columns, each = columns / 4;
+  const int columns = !banks_64 && waves == 2 ? 16 : 32, each = columns / 4;
   const MmaTiling qk = MmaTiling::of(product, waves, 1, rows, columns, Latent::key, 8).with_columns(each),
                   pv = MmaTiling::of(product, waves, 1, rows, Latent::latent, columns, each);
   Program k("mla_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}),
-            N = k.size("keys", {.most = 1 << 22, .multiple = s.split}),
+            N = k.size("keys", {.most = 1 << 22, .multiple = s.step()}),
             P = k.size("pages", {.most = 1 << 28}), split(s.split);
   const std::vector<Sym> queries{S, s.blocks(), s.group(), Latent::key};
   // What is asked for first stands first: it is in registers when a wave begins.
   const Sym count = ceil_div(N, split);
   const Tensor L = k.input("lengths", Element::i32, {S}),
-               T = k.input("table", Element::i32, {S, count, s.split / s.page}),
+               T = k.input("table", Element::i32, {S, floor_div(N, Sym(s.page))}),
                KV = k.input("kv", s.cache, {P, s.page, Latent::key}),
                Q = k.input("q", s.type, queries, by_rows(queries)), rows_at = k.paged("kv_at", KV, T);
   const SoftmaxParts to = parts_of(s, S, count, [&](const char* name, const std::vector<Sym>& shape) {
@@ -87,34 +86,39 @@ Program mla_decode_program(const Latent& s) {
   // The softmax over part c[2], of the positions in it.
   const auto part_of = [&](const auto& c) {
     const Sym length = seen(s, k.value(L, c[0]), c[1]);
-    const auto within = [split, length, c](Sym i, Expr e, double beyond) {
-      return inside(i, length - split * c[2], e, beyond);
+    const auto within = [length](Sym i, Expr e, double beyond) { return inside(i, length, e, beyond); };
+    const auto over = [&, c](Monoid monoid, const std::function<Expr(Sym)>& body) {
+      const Sym i =
+          k.symbols().symbol(monoid == Monoid::sum ? "_summed" : "_compared", {Int(0), std::nullopt});
+      const std::pair<Sym, Sym> part[] = {{split * c[2], split * c[2] + split}};
+      return k.expressions().partial_fold(monoid, i, N, part, body(i));
     };
     const auto score = [&, within, c](Sym i) {
       Expr all = k.sum(Latent::key, [&](Sym d) {
-        return k(Q, {c[0], c[1], c[3], d}) * within(i, k(rows_at, {c[0], c[2], i, d}), 0);
+        return k(Q, {c[0], c[1], c[3], d}) * within(i, k(rows_at, {c[0], i, d}), 0);
       });
       if (scales) all = all * k(*scales, {0, 0});
       return within(i, all * s.scale, minus_infinity);
     };
-    const Expr most = least_number(k.fold(Monoid::max, split, score));
-    return std::tuple(within, most, [score, most](Sym i) { return exp(score(i) - most); });
+    const Expr most = least_number(over(Monoid::max, score));
+    const auto if_any = [=](Expr e, double none = 0) { return within(split * c[2], e, none); };
+    return std::tuple(if_any, within, over, most, [score, most](Sym i) { return exp(score(i) - most); });
   };
   k.computes(to.most, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    return within(Sym(0), most, 0);
+    const auto [if_any, within, over, most, p] = part_of(c);
+    return if_any(most, minus_infinity);
   });
   k.computes(to.sums, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    return within(Sym(0), k.sum(split, p), 0);
+    const auto [if_any, within, over, most, p] = part_of(c);
+    return if_any(over(Monoid::sum, p));
   });
   k.computes(to.values, [&](const auto& c) {
-    const auto [within, most, p] = part_of(c);
-    Expr sum = k.sum(split, [&, within = within, p = p](Sym i) {
-      return p(i) * within(i, k(rows_at, {c[0], c[2], i, c[4]}), 0);
+    const auto [if_any, within, over, most, p] = part_of(c);
+    Expr sum = over(Monoid::sum, [&, within = within, p = p](Sym i) {
+      return p(i) * within(i, k(rows_at, {c[0], i, c[4]}), 0);
     });
     if (scales) sum = sum * k(*scales, {0, 0});
-    return within(Sym(0), sum, 0);
+    return if_any(sum);
   });
 
   const Sym seq = k.workgroups(0, S, 1), block = k.workgroups(1, Sym(s.blocks()), 1),
@@ -153,12 +157,15 @@ Program mla_decode_program(const Latent& s) {
     const Fragment scale = scales ? k.load(k.tile(*scales, {1, 1}, {0, 0}), one, 1) : m;
     k.loop(min(split, length - begin), columns, {.distance = s.distance, .ring = 1}, [&](Sym t) {
       const auto before_end = [&](Sym i, Expr e, double beyond) {
-        return inside(i, length - begin, e, beyond);
+        return inside(begin + i, N, inside(begin + i, length, e, beyond),
+                      beyond); // a sequence may go on after the table
       };
       const auto same = [](const Exprs& x) { return x[0]; };
       // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
       Fragment tile = k.map(
-          {k.load(k.tile(rows_at, {1, 1, columns, Latent::key}, {seq, part, t, 0}).keep({2, 3}), loaded, 8)},
+          {k.load(k.tile(rows_at, {1, columns, Latent::key}, {seq, Sym(s.split / columns) * part + t, 0})
+                      .keep({1, 2}),
+                  loaded, 8)},
           [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.cache);
       if (scales) tile = k.map({tile}, same, s.type);
       k.store(tile, k.whole(lds), 8);
@@ -178,8 +185,8 @@ Program mla_decode_program(const Latent& s) {
     store(most, l, k.map(of_store, {o, scale}, [&](const Exprs& v) { return scales ? v[0] * v[1] : v[0]; }));
   };
   k.if_less(begin, length, attend, [&] {
-    const Fragment none = k.zeros(Element::f32, of_row, {rows, 1});
-    store(none, none, k.zeros(Element::f32, of_store, {rows, Latent::latent}));
+    store(k.full(minus_infinity, of_row, {rows, 1}), k.zeros(Element::f32, of_row, {rows, 1}),
+          k.zeros(Element::f32, of_store, {rows, Latent::latent}));
   });
   return k;
 }

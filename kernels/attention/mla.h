@@ -19,9 +19,10 @@ using codegen::Element;
 /// The waves of a workgroup read the cache once: they load its rows together into LDS, a tile ahead in registers, and each takes keys by
 /// rows and values by columns from there.
 ///
-/// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places; a workgroup has a part and as many heads
-/// as it has rows, and stores the greatest score, the sum of powers and of values over it. `mla_reduce` puts the parts together, in their
-/// order: what a sequence gives depends neither on the others nor on how many there are.
+/// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places, the last one shorter; a workgroup has a part and as many heads
+/// as it has rows, and stores the greatest score, the sum of powers and of values over it, of a part without a position minus infinity, 0
+/// and 0. `mla_reduce` puts parts of any split together, in their order: what a sequence gives depends neither on the others nor on how many
+/// there are.
 ///
 ///     parts [sequences, blocks, splits, group, 512], most, sums [sequences, blocks, splits, group]: f32, block j (heads / group) + n has heads
 ///     n group to (n + 1) group of query j
@@ -37,6 +38,9 @@ struct Latent {
   [[nodiscard]] bool scaled() const { return cache != type; }
   /// Of a workgroup, with 16 rows each: one alone has no registers for what it would carry.
   [[nodiscard]] int waves_used() const { return waves != 0 ? waves : heads > 32 ? 4 : 2; }
+  /// A part is a multiple of this, and so is the longest sequence.
+  [[nodiscard]] int step() const { return std::max(32, page); }
+  [[nodiscard]] std::int64_t splits() const { return (keys + split - 1) / split; }
   /// Heads of a workgroup, and workgroups for the heads of all queries.
   [[nodiscard]] int group() const { return std::min(heads, 16 * waves_used()); }
   [[nodiscard]] int blocks() const { return queries * (heads / group()); }

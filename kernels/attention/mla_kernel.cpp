@@ -67,7 +67,7 @@ std::vector<Judged> mla_reference(const Latent& s, const Workload& w, const Resu
           const double* const query = &q_of[at(((q * s.blocks() + block) * s.group() + g) * Latent::key)];
           std::vector<double> x, value(Latent::latent, 0), size(Latent::latent, 0);
           std::vector<const double*> v;
-          for (std::int64_t i = begin; i < std::min(begin + s.split, end); ++i) {
+          for (std::int64_t i = begin; i < std::min({begin + s.split, end, s.keys}); ++i) {
             const auto page = static_cast<std::int64_t>(table[at((q * s.keys + i) / s.page)]);
             const bool there = page >= 0 && page < s.pages;
             v.push_back(there ? &rows[at((page * s.page + i % s.page) * Latent::key)] : nullptr);
@@ -75,7 +75,7 @@ std::vector<Judged> mla_reference(const Latent& s, const Workload& w, const Resu
             for (int d = 0; there && d < Latent::key; ++d) dot += query[d] * v.back()[d];
             x.push_back(dot * s.scale * scale);
           }
-          const double greatest = x.empty() ? 0 : *std::max_element(x.begin(), x.end());
+          const double greatest = x.empty() ? -INFINITY : *std::max_element(x.begin(), x.end());
           double all = 0;
           for (std::size_t i = 0; i < x.size(); ++i) {
             const double p = std::exp(x[i] - greatest);
@@ -104,11 +104,19 @@ void data_of_parts(const Latent& s, Workload& w, std::uint64_t seed) {
   for (std::int64_t q = 0; q < s.sequences; ++q)
     lengths.push_back(static_cast<double>(length_of(s, q, random)));
   w.set("lengths", lengths);
+  // A part without a position, as mla_decode leaves it.
+  std::vector<double> most = w.values("most");
+  for (std::int64_t q = 0, i = 0; q < s.sequences; ++q)
+    for (std::int64_t block = 0; block < s.blocks(); ++block)
+      for (std::int64_t r = 0; r < s.splits(); ++r)
+        for (std::int64_t g = 0; g < s.group(); ++g, ++i)
+          if (r * s.split >= seen(s, w, q, block / (s.heads / s.group()))) most[at(i)] = -INFINITY;
+  w.set("most", most);
 }
 
 std::vector<Judged> reference_of_parts(const Latent& s, const Workload& w, const Results&) {
   const std::vector<double>&most = w.values("most"), &sums = w.values("sums"), &parts = w.values("parts");
-  const std::int64_t count = s.keys / s.split;
+  const std::int64_t count = s.splits();
   Judged o{"o", {}, {}, "(2 parts + 96) 2^-24 sum of weight |o| / sum of weight l + u |o|"};
   for (std::int64_t q = 0; q < s.sequences; ++q)
     for (std::int64_t block = 0; block < s.blocks(); ++block) {
@@ -152,14 +160,33 @@ Options<Latent> options(const char* kernel, std::vector<Option<Latent>> own) {
        "of a sequence, its last tokens: each sees up to its own"},
       {"sequences", ReadsMla::number(&Latent::sequences, 1, 1 << 16), "3", "sequences"},
       {"keys", ReadsMla::number(&Latent::keys, 1, 1 << 22), "512",
-       "the longest sequence that there is room for, a multiple of the split"},
-      {"split", ReadsMla::number(&Latent::split, 1, 1 << 20), "256",
-       "positions of a part, the same for every sequence, so that a result does not depend on the batch"},
+       "the longest sequence that there is room for, a multiple of 32 and of the page"},
+      {"split", ReadsMla::number(&Latent::split, 1, 1 << 20), "auto",
+       "positions of a part, the same for every sequence, so that a result does not depend on the batch; "
+       "auto: by the sizes, the same for both kernels",
+       "256"},
       {"waves", ReadsMla::number(&Latent::waves, 0, 8), "0",
        "of a workgroup of mla_decode, 16 heads each, 2 or 4; 0: 2 up to 32 heads. Both kernels have the "
        "same"}};
   for (Option<Latent>& row : own) rows.push_back(std::move(row));
   return {kernel, std::move(rows)};
+}
+
+// The split for which all workgroups are done soonest, in positions of one: it has one SIMD for each of its waves, begins and ends in
+// the time of 84 positions, and each part is put together in that of a third of one. A page of 64, as mla_reduce knows of none.
+int even_split(const Latent& asked) {
+  const std::int64_t at_a_time =
+      std::int64_t{codegen::Target::named(asked.arch).compute_units} * 4 / asked.waves_used();
+  std::optional<std::pair<double, int>> best;
+  Latent s = asked;
+  for (s.split = 64; s.split <= 2048; s.split += 64) {
+    const std::int64_t groups = s.sequences * s.blocks() * s.splits(),
+                       rounds = (groups + at_a_time - 1) / at_a_time,
+                       longest = std::min<std::int64_t>(s.split, s.keys);
+    const double cost = static_cast<double>(rounds * (longest + 84)) + static_cast<double>(s.splits()) / 3;
+    if (!best || cost < best->first) best = {cost, s.split};
+  }
+  return best->second;
 }
 
 std::string text(const Latent& s, const char* what) {
@@ -194,8 +221,8 @@ std::unique_ptr<Kernel> mla_decode_kernel() {
       .text = [](const Latent& s) { return text(s, "parts"); },
       // One: loads a trip ahead; without, or with more, a launch takes longer, and the model's launches have sequences of no length.
       .candidates =
-          [](const Latent&, const Flags& fixed) {
-            return only_candidate({{"distance", "1"}}, fixed);
+          [](const Latent& s, const Flags& fixed) {
+            return only_candidate({{"distance", "1"}, {"split", std::to_string(even_split(s))}}, fixed);
           },
       .bound = [](const Latent&) { return 1.0; }});
 }
@@ -206,12 +233,17 @@ std::unique_ptr<Kernel> mla_reduce_kernel() {
                               .program = mla_reduce_program,
                               .sizes =
                                   [](const Latent& s) {
-                                    return std::vector{s.sequences, s.keys / s.split};
+                                    return std::vector{s.sequences, s.splits()};
                                   },
                               .size_names = {"sequences", "keys"},
                               .data = data_of_parts,
                               .reference = reference_of_parts,
-                              .text = [](const Latent& s) { return text(s, "O"); }});
+                              .text = [](const Latent& s) { return text(s, "O"); },
+                              .candidates =
+                                  [](const Latent& s, const Flags& fixed) {
+                                    return only_candidate({{"split", std::to_string(even_split(s))}}, fixed);
+                                  },
+                              .bound = [](const Latent&) { return 1.0; }});
 }
 
 } // namespace inlay::kernels

@@ -19,7 +19,7 @@ template <class Make>
 [[nodiscard]] SoftmaxParts parts_of(const Latent& s, Sym sequences, Sym count, Make make) {
   const std::vector<Sym> each{sequences, s.blocks(), count, s.group()},
       all{sequences, s.blocks(), count, s.group(), Latent::latent};
-  return {make("most", each), make("sums", each), make("parts", all), count, Sym(s.split)};
+  return {make("most", each), make("sums", each), make("parts", all), count, std::nullopt};
 }
 
 } // namespace inlay::kernels

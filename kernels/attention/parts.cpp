@@ -49,9 +49,11 @@ Expr capped(Expr x, double cap) {
 
 SoftmaxParts::Said SoftmaxParts::together(Program& k, const std::vector<Sym>& c, Sym length) const {
   const auto most_of = [&](Sym r) {
-    return inside(split * r, length, k(most, {c[0], c[1], r, c[2]}), minus_infinity);
+    const Expr of_part = k(most, {c[0], c[1], r, c[2]});
+    return split ? inside(*split * r, length, of_part, minus_infinity) : of_part;
   };
-  const Expr greatest = k.fold(Monoid::max, count, most_of);
+  Expr greatest = k.fold(Monoid::max, count, most_of);
+  if (!split) greatest = least_number(greatest);
   const auto weight = [&](Sym r) { return exp(most_of(r) - greatest); };
   return {greatest,
           k.sum(count,
@@ -81,7 +83,8 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
     const Sym r = at_once * t + k.position(2);
     const Fragment m1 = k.map({row(most)},
                               [&](const Exprs&v) {
-                                return inside(r, count, inside(split * r, length, v[0], minus_infinity),
+                                return inside(r, count,
+                                              split ? inside(*split * r, length, v[0], minus_infinity) : v[0],
                                               minus_infinity);
                               }),
                    l1 = row(sums),
@@ -90,8 +93,11 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
                                of_some, static_cast<int>(tv.mode(1).modes()[0].extent.value()));
     const Fragment greatest =
         k.map({m, k.fold(Monoid::max, m1, 2)}, [](const Exprs& v) { return max(v[0], v[1]); });
-    const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-    const Fragment p = k.map({m1, greatest}, ex), again = k.map({m, greatest}, ex);
+    // The first part counts where parts begin before the end; else any may.
+    const auto number = [&](Expr x) { return split ? x : least_number(x); };
+    const Fragment p = k.map({m1, greatest}, [&](const Exprs&v) { return exp(v[0] - number(v[1])); }),
+                   again =
+                       k.map({m, greatest}, [&](const Exprs&v) { return exp(number(v[0]) - number(v[1])); });
     const auto times = [](const Exprs& v) { return v[0] * v[1]; };
     const auto plus = [](const Exprs& v) { return v[0] * v[1] + v[2]; };
     k.update(l, {again, k.fold(Monoid::sum, k.map({p, l1}, times), 2)}, plus);

@@ -9,13 +9,15 @@ namespace inlay::kernels {
 [[nodiscard]] SymLayout by_rows(const std::vector<Sym>& shape);
 
 /// What is stored of every part r of `split` positions, [sequence, block, part, row] and for values a column: m(r) the greatest score, l(r) the
-/// sum of powers of e, each by m(r) less, and o(r) that of the values. m(r) is a number: least_number of the greatest score. With m = max m(r)
-/// over the parts that begin before the end,
+/// sum of powers of e, each by m(r) less, and o(r) that of the values. m(r) is a number: least_number of the greatest score. With m = max m(r),
 ///
 ///     all = sum over r of exp(m(r) - m) l(r),   value = sum over r of exp(m(r) - m) o(r)
+///
+/// Which parts count: with a `split` those that begin before the end, else those whose m(r) is not minus infinity.
 struct SoftmaxParts {
   Tensor most, sums, values;
-  Sym count{}, split{}; ///< where the count is a number: 2 or a multiple of 4
+  Sym count{}; ///< where it is a number: 2 or a multiple of 4
+  std::optional<Sym> split;
   /// The same as expressions, of [sequence, block, row, column]; `length` is where the positions of the sequence end.
   struct Said {
     Expr most, all, value;

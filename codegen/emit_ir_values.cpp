@@ -364,10 +364,8 @@ Value Emitter::word(const Inst& i, Expr e, const std::vector<Value>& operands) {
     const Value v = operands[operands.size() / 2 + static_cast<std::size_t>(n.tensor)];
     return v.type.element == Element::i32 ? v : k.truncate(v);
   }
-  if (n.fn == Fn::constant) { // an index that is one
-    const double modulus = 4294967296.0, v = n.value - modulus * std::floor(n.value / modulus);
-    return k.constant(static_cast<std::int64_t>(v), type);
-  }
+  if (n.fn == Fn::constant) // an index that is one; of a number below 0 the constant has the low 32 bits
+    return k.constant(static_cast<std::int64_t>(n.value), type);
   std::vector<Value> each;
   for (const auto& [index, bound] : positions(i, n.sym, Sym(0))) each.push_back(k.lower_low(index));
   return type.lanes == 1 ? each[0] : k.pack(each);

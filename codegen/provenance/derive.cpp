@@ -303,6 +303,11 @@ void Interpreter::unknown_trips(const CodeRegion& r) {
          "min(n, k.uniform(table, i)) inside of if_less(0, that, ..)");
 }
 
+Sym Interpreter::rest_of(const std::string& name, std::int64_t units) {
+  return units == 1 ? Sym(1)
+                    : context_.symbol("_rest" + name + "_" + std::to_string(units), {Int(1), Int(units)});
+}
+
 void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   if (which == LeastEnd::none) {
     const auto two = least_of(r.extent);
@@ -324,8 +329,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       const Sym trips =
           context_.symbol("_trips_along" + name,
                           {Int(0), interval(r.extent).upper ? std::optional(*range.upper) : std::nullopt});
-      const Sym last = r.tile == 1 ? Sym(1) : context_.symbol("_rest_along" + name, {Int(1), Int(r.tile)});
-      world_.emplace_back(*r.extent.as_atom(), Sym(r.tile) * trips + last);
+      world_.emplace_back(*r.extent.as_atom(), Sym(r.tile) * trips + rest_of("_along" + name, r.tile));
       last_trip_[&r] = trips;
       return;
     }
@@ -357,11 +361,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       name += "_below_" + to_string(*end);
     }
     const Sym trips = context_.symbol(name, {Int(std::min(fewest, most)), Int(most)});
-    const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
-    const Sym last =
-        units == 1 ? Sym(1)
-                   : context_.symbol("_rest_" + z->name + "_" + std::to_string(units), {Int(1), Int(units)});
-    const Sym whole = Sym(r.tile) * trips + Sym(g) * last;
+    const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of("_" + z->name, r.tile / g);
     world_.emplace_back(*z->symbol.as_atom(), whole - rest);
     if (two) world_.emplace_back(*r.extent.as_atom(), whole), given_.push_back(*two);
     last_trip_[&r] = trips;
@@ -379,9 +379,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     }
     const std::string name = context_.atom(*u->symbol.as_atom()).name;
     const Sym trips = context_.symbol("_trips_" + name, {Int(0), Int(INT32_MAX / r.tile)}),
-              last = r.tile == 1 ? Sym(1)
-                                 : context_.symbol("_rest" + name + "_" + std::to_string(r.tile),
-                                                   {Int(1), Int(r.tile)});
+              last = rest_of(name, r.tile);
     world_.emplace_back(*u->symbol.as_atom(), tile * trips + last);
     world_.emplace_back(*r.extent.as_atom(), tile * trips + last);
     given_.emplace_back(two->second, two->first);
@@ -423,9 +421,7 @@ void Interpreter::world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& 
     last_trip_[&r] = Sym(trips - 1);
   } else { // some tiles of it and a rest
     const Sym last = context_.symbol("_trips_part" + name + limit, {Int(0), Int(trips - 1)});
-    end = Sym(r.tile) * last + (r.tile == 1 ? Sym(1)
-                                            : context_.symbol("_rest" + name + "_" + std::to_string(r.tile),
-                                                              {Int(1), Int(r.tile)}));
+    end = Sym(r.tile) * last + rest_of(name, r.tile);
     world_.emplace_back(*u->symbol.as_atom(), begin + end);
     last_trip_[&r] = last;
   }

@@ -77,6 +77,8 @@ private:
   bool reads_by_blocks(Sym number, std::int64_t block) const;
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
+  // How many of so many units its last tile has: one to all of them.
+  Sym rest_of(const std::string& name, std::int64_t units);
   // Also those that hold loops or branches.
   std::vector<const CodeRegion*> loops() const;
   // Why it is not known how many trips a loop has.

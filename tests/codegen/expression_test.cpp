@@ -1,4 +1,6 @@
 // Normal forms of expressions against their values: by random expressions, and by identities one at a time.
+#include "provenance/domains.h"
+
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/expression.h>
 
@@ -460,6 +462,29 @@ TEST_CASE("text is read as the expression that it prints as") {
   }
   CHECK_THROWS_AS(read(std::string(100000, '(')), CodegenError);
   CHECK_THROWS_AS(read(std::string(100000, '-') + "1"), CodegenError);
+}
+
+TEST_CASE("domains: the largest of nothing is not positive, and a sum of nothing is not negative") {
+  SymContext symbols;
+  Expressions x;
+  const Sym i = symbols.symbol("i", {Int(0), std::nullopt});
+  using provenance::Domains;
+  Domains domains(x);
+  for (const std::int64_t least : {0, 1}) {
+    const Sym n = symbols.symbol("n" + std::to_string(least), {Int(least), std::nullopt});
+    const auto fold = [&](Monoid m) { return x.fold(m, i, n, exp(x.load(0, {i}))); };
+    const Expr most = fold(Monoid::max), sum = fold(Monoid::sum);
+    const auto asked = [&](Expr of, Expr comes_to) {
+      unsigned all = 0;
+      for (const auto& [what, need] : domains.lost(of, x.normal(comes_to)))
+        all |= domains.open(what.base, need);
+      return all;
+    };
+    INFO("n >= " << least);
+    CHECK(asked(sqrt(most) * sqrt(most), most) == (least == 0 ? Domains::not_negative : 0U));
+    CHECK(asked(sqrt(sum) * sqrt(sum), sum) == 0);
+    CHECK(asked(sum * rcp(sum), x.constant(1)) == (least == 0 ? Domains::not_zero : 0U));
+  }
 }
 
 } // namespace expression_test

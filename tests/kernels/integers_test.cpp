@@ -207,6 +207,17 @@ TEST_CASE("integers: every function on the emulator is that of C++") {
     }
 }
 
+TEST_CASE("integers: an index that is a number below 0 has its low 32 bits") {
+  for (const std::int64_t c : {-1, -100, 5}) {
+    const Words a = {0, 1, 0xffffffff, 99};
+    const Words got =
+        run(line("gfx942", {Element::i32}, Element::i32,
+                 [&](Program& k, const auto& x, Sym) { return integer(x[0]) + integer(k.number(Sym(c))); }),
+            {a});
+    for (std::size_t e = 0; e < a.size(); ++e) CHECK(got[e] == static_cast<std::uint32_t>(a[e] + c));
+  }
+}
+
 TEST_CASE("integers: i32 operands that are added are integers, where no sum passes i32") {
   const auto sum_of = [](Element input, const std::function<Expr(const std::vector<Expr>&)>& add) {
     Program k("sum", Target::named("gfx942"), 64);

@@ -70,7 +70,9 @@ VALIDATED = ["inlay validate " + k for k in (
     "vector_add", "moe_blocks", "concat", "moe_sort", "pad", "causal_conv1d", "rope", "softmax --threads 128 --vectors 1", "dropout", "mla_reduce", "moe_starts",
     "gemm --tile 32x32x64 --waves 1x1", "all_reduce", "all_gather", "attention_backward_dq", "attention_backward_dkv", "batched_gemm", "conv2d", "cross_entropy", "cumsum",
     "gated_delta_state", "gated_delta_step", "gemv", "grouped_gemm", "kv_write", "argmax", "layernorm_backward", "moe_combine", "moe_dispatch", "quantise", "scatter_add",
-    "scatter_rows", "group_norm", "weighted_combine")]
+    "scatter_rows", "group_norm", "weighted_combine", "softmax --dtype bf16 --threads 128 --vectors 1", "rmsnorm --quant i8", "layernorm --dtype bf16", "moe_stage1 --arch gfx950",
+    "gemm --dtype f64 --tile 32x32x32 --waves 1x1 --activation relu", "gemm --tile 32x32x64 --waves 1x1 --tile-order xcd+rows:2", "gated_delta_out", "mla_decode",
+    "gemm --tile 32x64x64 --arch gfx950 --split 192 --split-k-at-once 3 --split-k-fixup yes")]
 DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60 --budget 2000000"]
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_values", "algebra_laws ~[#exhaustive_laws_test]~[.]"])]),

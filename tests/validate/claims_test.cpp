@@ -3,6 +3,8 @@
 
 #include <inlay/validate/claims.h>
 
+#include <functional>
+
 namespace claims_test {
 
 using namespace inlay::runtime;
@@ -310,6 +312,111 @@ TEST_CASE("lanes that are never active are outside nothing") {
                     Catch::Matchers::Contains("n >= 21 && n <= 9"));
 }
 
+TEST_CASE("an access is where a comparison says, and made where one holds: by enumeration") {
+  // Of n - 20 and a constant: each relation, of numbers with a sign and without, of the borrow and the carry of a sum, and of floats, whose
+  // condition has no formula. Where it holds 4 n bytes, else 4 k; or nothing.
+  const int most_n = 40, most_k = 30;
+  const std::string facts = "where n >= 1 && n <= 40 && k <= 30\ngrid 1\n";
+  const std::string values =
+      load_arguments + "v_mov_b32_e32 v3, s8\nv_add_u32_e32 v6, 0xffffffec, v3\n"
+                       "v_lshlrev_b32_e32 v4, 2, v3\nv_mov_b32_e32 v5, s9\nv_lshlrev_b32_e32 v5, 2, v5\n";
+  struct Way {
+    std::string compare;
+    std::function<bool(std::uint32_t)> holds; ///< of n - 20
+    bool followed;
+  };
+  std::vector<Way> ways;
+  for (const std::uint32_t c : {0U, 5U, 0xfffffffdU, 20U}) {
+    const auto sign = [](std::uint32_t x) { return static_cast<std::int32_t>(x); };
+    const std::string literal = std::to_string(c);
+    const auto by = [&](const std::string& relation, std::function<bool(std::uint32_t)> holds,
+                        bool followed) {
+      ways.push_back({"v_cmp_" + relation + "_e32 vcc, " + literal + ", v6\n", std::move(holds), followed});
+    };
+    by(
+        "gt_i32", [=](std::uint32_t x) { return sign(c) > sign(x); }, false);
+    by(
+        "lt_i32", [=](std::uint32_t x) { return sign(c) < sign(x); }, false);
+    by(
+        "ge_i32", [=](std::uint32_t x) { return sign(c) >= sign(x); }, false);
+    by(
+        "le_i32", [=](std::uint32_t x) { return sign(c) <= sign(x); }, false);
+    by(
+        "gt_u32", [=](std::uint32_t x) { return c > x; }, false);
+    by(
+        "le_u32", [=](std::uint32_t x) { return c <= x; }, false);
+    by(
+        "eq_u32", [=](std::uint32_t x) { return c == x; }, false);
+    by(
+        "ne_u32", [=](std::uint32_t x) { return c != x; }, false);
+    // The same of n, which is not negative.
+    const auto of_n = [&](const std::string& relation, std::function<bool(std::uint32_t)> holds) {
+      ways.push_back({"v_cmp_" + relation + "_e32 vcc, " + literal + ", v3\n",
+                      [=](std::uint32_t x) { return holds(x + 20); }, c <= 20});
+    };
+    of_n("gt_i32", [=](std::uint32_t x) { return sign(c) > sign(x); });
+    of_n("le_i32", [=](std::uint32_t x) { return sign(c) <= sign(x); });
+    of_n("gt_u32", [=](std::uint32_t x) { return c > x; });
+    of_n("le_u32", [=](std::uint32_t x) { return c <= x; });
+    of_n("eq_u32", [=](std::uint32_t x) { return c == x; });
+    of_n("ne_u32", [=](std::uint32_t x) { return c != x; });
+    ways.push_back({"v_sub_co_u32_e32 v7, vcc, v6, v3\nv_mov_b32_e32 v8, " + literal +
+                        "\nv_sub_co_u32_e32 v7, vcc, v8, v6\n",
+                    [=](std::uint32_t x) { return c < x; }, false});
+    ways.push_back({"v_add_co_u32_e32 v7, vcc, " + literal + ", v6\n",
+                    [=](std::uint32_t x) { return x + c < c; }, false});
+    ways.push_back({"v_cvt_f32_i32_e32 v7, v6\nv_mov_b32_e32 v8, " + literal +
+                        "\nv_cvt_f32_i32_e32 v8, v8\nv_cmp_lt_f32_e32 vcc, v8, v7\n",
+                    [=](std::uint32_t x) { return sign(c) < sign(x); }, false});
+  }
+  int validated = 0, all = 0;
+  for (const Way& w : ways)
+    for (const bool guard : {false, true}) {
+      int most = 0;
+      for (int n = 1; n <= most_n; ++n) {
+        const bool holds = w.holds(static_cast<std::uint32_t>(n) - 20);
+        most = std::max(most, holds ? 4 * n + 4 : guard ? 0 : 4 * most_k + 4);
+      }
+      const std::string code =
+          values + w.compare +
+          (guard ? "s_and_saveexec_b64 s[12:13], vcc\nglobal_load_dword v2, v4, s[4:5]\n"
+                 : "v_cndmask_b32_e32 v1, v5, v4, vcc\nglobal_load_dword v2, v1, s[4:5]\n") +
+          "s_waitcnt vmcnt(0)\n";
+      const auto verdict = [&](int bytes) {
+        const auto r = check(code, facts + "buffer in " + std::to_string(bytes) + "\n", 64);
+        REQUIRE(r.size() == 1);
+        return r[0].verdict;
+      };
+      INFO(w.compare << (guard ? "as a guard" : "as a choice") << ", " << most << " bytes");
+      const Verdict right = verdict(most);
+      CHECK(right != Verdict::refuted);
+      if (w.followed && most > 0) CHECK(right == Verdict::validated);
+      if (most > 0) CHECK(verdict(most - 1) != Verdict::validated);
+      validated += right == Verdict::validated ? 1 : 0;
+      ++all;
+    }
+  UNSCOPED_INFO(validated << " of " << all);
+  CHECK(validated >= all / 2);
+  // A word with its sign in an address of 64 bits, and one of which the larger of it and what is below 0 is taken.
+  const std::string far =
+      "v_ashrrev_i32_e32 v7, 31, v6\nv_lshlrev_b64 v[6:7], 2, v[6:7]\nv_mov_b32_e32 v9, s5\n"
+      "v_add_co_u32_e32 v8, vcc, s4, v6\nv_addc_co_u32_e32 v9, vcc, v9, v7, vcc\n"
+      "global_load_dword v2, v[8:9], off\ns_waitcnt vmcnt(0)\n";
+  const std::string from_20 = "where n >= 20 && n <= 40 && k <= 30\ngrid 1\nbuffer in ";
+  CHECK(only(check(values + far, from_20 + "84\n", 64)) == Verdict::validated);
+  CHECK(only(check(values + far, from_20 + "83\n", 64)) == Verdict::refuted);
+  CHECK(only(check(values + far, facts + "buffer in 84\n", 64)) != Verdict::validated);
+  // No lane is there at all: nothing is outside.
+  CHECK(check(values + "s_mov_b64 exec, 0\nglobal_load_dword v2, v4, s[4:5]\ns_waitcnt vmcnt(0)\n",
+              facts + "buffer in 0\n", 64)[0]
+            .verdict == Verdict::validated);
+  // Through a descriptor, whose offset may wrap as no address does.
+  const std::string ranged = "s_mov_b64 s[12:13], s[4:5]\ns_mov_b32 s14, 0x1000\ns_mov_b32 s15, 0x20000\n"
+                             "buffer_load_dword v2, v4, s[12:15], 0 offen\ns_waitcnt vmcnt(0)\n";
+  CHECK(only(check(values + ranged, facts + "access @0 in 4*n\n", 64)) == Verdict::validated);
+  CHECK(only(check(values + ranged, facts + "access @0 in 4*n + 4\n", 64)) == Verdict::refuted);
+}
+
 TEST_CASE("what a refutation says") {
   const auto r = check(load_arguments + "s_load_dwordx2 s[16:17], s[4:5], 0x8\ns_waitcnt lgkmcnt(0)\n",
                        "buffer in 12\n");
@@ -375,9 +482,9 @@ TEST_CASE("memory that is unchanged is one number for all waves; the kernel's ow
 
 TEST_CASE("a claim names arguments") {
   const std::string code = load_arguments;
-  for (const char* text :
-       {"buffer foo 7\n", "buffer in 4*baz\n", "buffer n 4\n", "where nn < 4\n", "grid in\n", "grid lane\n",
-        "access 0x10 bar lane\n", "access 0x10 in 4*line\n", "buffer in 4*in\n", "where arg16 < 4\n"}) {
+  for (const char* text : {"buffer foo 7\n", "buffer in 4*baz\n", "buffer n 4\n", "where nn < 4\n",
+                           "grid in\n", "grid lane\n", "where lane < 4\n", "access 0x10 bar lane\n",
+                           "access 0x10 in 4*line\n", "buffer in 4*in\n", "where arg16 < 4\n"}) {
     INFO(text);
     CHECK_THROWS_WITH(check(code, text), Catch::Matchers::Contains("in           byte 0, 8 bytes") &&
                                              Catch::Matchers::Contains("k            byte 20, 4 bytes"));

@@ -1,6 +1,8 @@
 // `validate_code`: our kernels are validated; damaged machine code is refuted by name; code that only differs after many
 // trips is not validated; and the parts that this rests on, each against its definition.
+#include "../../validate/places.h"
 #include "formulas.h"
+#include "matrix_words.h"
 #include "values_of_words.h"
 
 #include <inlay/algebra/print.h>
@@ -1167,6 +1169,82 @@ TEST_CASE("numbers of the field are those of the reals where both are defined") 
   CHECK(e.join(a, negate(apply(Function::infinity, 1)), true) == a);
 }
 
+TEST_CASE("matrix products of the field are sums of its products, and the error of real ones is that of "
+          "their factors") {
+  std::mt19937_64 random(3);
+  int tried = 0;
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const codegen::Atom* atom : codegen::Atom::on(codegen::Target::named(arch))) {
+      if (!atom->mma || atom->mma->sparse) continue;
+      const codegen::Mma& mma = *atom->mma;
+      const MatrixProduct f(mma);
+      const auto draw = [&](int values) {
+        std::vector<Number> out(static_cast<std::size_t>(64 * values));
+        for (Number& n : out) n = apply(Function::fresh, random());
+        return out;
+      };
+      const std::vector<Number> a = draw(f.a_values), b = draw(f.b_values), c = draw(f.c_values);
+      std::vector<Number> d(c.size());
+      f(a, b, c, d);
+      // By the layouts, element by element.
+      const auto places = [](const Layout& layout) {
+        std::map<std::array<int, 3>, std::size_t> out; // (block, row or column, k or column)
+        const auto x = codegen::coordinates(layout, 0), y = codegen::coordinates(layout, 1),
+                   block = codegen::coordinates(layout, 2);
+        for (std::size_t at = 0; at < x.size(); ++at) out[{block[at], x[at], y[at]}] = at;
+        return out;
+      };
+      const auto of_a = places(mma.a), of_b = places(mma.b);
+      INFO(arch << " " << atom->name);
+      for (const auto& [at, place] : places(mma.c)) {
+        Number sum = c[place];
+        for (int k = 0; k < mma.k; ++k)
+          sum = add(sum, multiply(a[of_a.at({at[0], at[1], k})], b[of_b.at({at[0], at[2], k})]));
+        REQUIRE(d[place] == sum);
+      }
+      // Each factor is 1, but for an error.
+      for (const auto& [ea, eb] : {std::pair(0.0, 0.0), {0x1p-10, 0.0}, {0x1p-10, 0x1p-10}}) {
+        const std::vector<Number> one(a.size(), RealArithmetic::number(1, ea)),
+            other(b.size(), RealArithmetic::number(1, eb)), zero(c.size(), RealArithmetic::number(0, 0));
+        f.real(one, other, zero, d);
+        for (const Number n : d) {
+          REQUIRE(RealArithmetic::real(n) == mma.k);
+          const double least = mma.k * (ea + eb + ea * eb);
+          REQUIRE(RealArithmetic::error(n) >= least * (1 - 1e-6));
+          REQUIRE(RealArithmetic::error(n) <= least * 1.01 + mma.k * 1e-6);
+        }
+      }
+      ++tried;
+    }
+  CHECK(tried > 40);
+}
+
+TEST_CASE("places in plain integers are those of the tensors, swizzled too") {
+  int swizzled = 0;
+  for (const kernels::Flags& flags : {kernels::Flags{{"tile", "64x64x64"}},
+                                      {{"tile", "128x128x64"}, {"arch", "gfx950"}},
+                                      {{"tile", "64x64x128"}, {"dtype", "fp8"}},
+                                      {{"tile", "64x64x32"}, {"dtype", "f32"}}}) {
+    const kernels::Artifact a = kernels::find_kernel("gemm")->build(flags, {});
+    const codegen::Program& p = *a.source->code.program;
+    Assignment numbers;
+    for (const codegen::Size& z : p.sizes()) numbers.set(z.symbol, Int(64 * z.facts.multiple));
+    Places places(p, numbers);
+    for (const codegen::Tensor& t : p.tensors()) {
+      if (t.shape.size() != 2 || t.space == codegen::Space::window) continue;
+      swizzled += t.place.swizzle() != nullptr && !t.place.swizzle()->is_identity() ? 1 : 0;
+      for (std::int64_t i = 0; i < 64; i += 3)
+        for (std::int64_t j = 0; j < 32; ++j) {
+          const std::int64_t at[] = {i, j};
+          const Sym as_symbols[] = {Sym(i), Sym(j)};
+          INFO(t.name << " " << i << " " << j);
+          REQUIRE(places.of(t, at) == evaluate(t.at(as_symbols), numbers).value());
+        }
+    }
+  }
+  CHECK(swizzled > 0);
+}
+
 TEST_CASE("formulas of words are congruent to them, and conditions are the machine's") {
   codegen::Program p("p", codegen::Target::named("gfx942"), 64);
   const Sym m = p.size("m", {.least = 1, .most = 5000}),
@@ -1238,6 +1316,29 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     }
   CHECK(with_formula > 15);
   CHECK(with_condition > 15);
+  // Numbers of words that are 0 and less, as sums: what is below 0 is 2^32 more, and 0 is not.
+  for (const Word w :
+       {t.subtract(t.constant(0), t.symbol("m", 5000)), t.subtract(t.constant(1), t.symbol("m", 5000)),
+        t.subtract(t.constant(8), t.symbol("k", 4096)), t.subtract(t.constant(7), t.symbol("k", 4096))}) {
+    const auto s = f.number(w);
+    for (const std::int64_t v : {8, 16, 4096})
+      if (s) {
+        Assignment at;
+        at.set(m, Int(v == 8 ? 1 : v));
+        at.set(k, Int(v));
+        INFO(t.text(w) << " " << v);
+        CHECK(evaluate(*s, at).value() ==
+              static_cast<std::int64_t>(
+                  *t.evaluate(w, {{t.symbol("m", 5000), static_cast<std::uint64_t>(v == 8 ? 1 : v)},
+                                  {t.symbol("k", 4096), static_cast<std::uint64_t>(v)}})));
+      }
+  }
+  // What may be negative is not shown to be none, whatever atom it is.
+  const Sym below = f.context().symbol("_below", {Int(-5), Int(5)});
+  for (const Sym& x :
+       {below, floor_div(below, Sym(2)), floor_mod(below, Sym(3)) - Sym(1), max(below, Sym(-2)),
+        min(below, m), m - k, select(less_equal(Sym(0), below), m, below), Sym(3) * floor_div(below, k)})
+    CHECK(f.decide(false, Sym(0), x, {}) != Truth::yes);
 }
 
 TEST_CASE("what loads the arguments for firmware that preloads none, one bit changed") {
@@ -1398,6 +1499,80 @@ TEST_CASE("operations of two numbers are those of two words") {
       CHECK(static_cast<std::uint32_t>(s->constant()->value()) == expected);
     }
   }
+}
+
+TEST_CASE("operations of a size and a number are those of their words, or one word of its own") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  const Sym m = p.size("m", {.least = 1, .most = 5000}),
+            k = p.size("k", {.least = 8, .most = 4096, .multiple = 8});
+  Terms t;
+  Formulas f(p, t);
+  std::mt19937_64 random(11);
+  const std::vector<Sym> of = {
+      m, k, m - Sym(1), k + m, Sym(8) * m + Sym(3), Sym(1 << 19) * m, Sym(1 << 20) * k - Sym(1)};
+  std::vector<std::uint32_t> numbers = {1,          6,          8,      0x1ff8,     0x1ffffff8,
+                                        0x7ffffff0, 0xfffffff8, 0xffff, 0xfffffffe, 0xffffffff};
+  for (int n = 0; n < 20; ++n) numbers.push_back(static_cast<std::uint32_t>(random()) >> random() % 32);
+  std::size_t followed = 0;
+  for (const Sym& x : of)
+    for (const std::uint32_t y : numbers)
+      for (const TermKind kind :
+           {TermKind::bit_and, TermKind::bit_or, TermKind::bit_xor, TermKind::shift_left,
+            TermKind::shift_right, TermKind::shift_right_signed, TermKind::multiply_high_unsigned}) {
+        if (kind == TermKind::shift_left && (y & 31) > 15) continue; // congruent, and no number of 64 bits
+        const auto s = f.operation(kind, x, Sym(std::int64_t{y}));
+        if (!s) continue;
+        const auto used = symbols(*s);
+        if (std::any_of(used.begin(), used.end(),
+                        [&](AtomId a) { return a != *m.as_atom() && a != *k.as_atom(); }))
+          continue; // a word of its own
+        ++followed;
+        for (const std::int64_t v : {8, 16, 1000, 2048, 4096}) {
+          Assignment at;
+          at.set(m, Int(v == 8 ? 1 : v + 7));
+          at.set(k, Int(v));
+          const auto a = static_cast<std::uint32_t>(evaluate(x, at).value());
+          const std::uint32_t expected =
+              kind == TermKind::bit_and       ? a & y
+              : kind == TermKind::bit_or      ? a | y
+              : kind == TermKind::bit_xor     ? a ^ y
+              : kind == TermKind::shift_left  ? a << (y & 31)
+              : kind == TermKind::shift_right ? a >> (y & 31)
+              : kind == TermKind::shift_right_signed
+                  ? static_cast<std::uint32_t>(static_cast<std::int32_t>(a) >> (y & 31))
+                  : static_cast<std::uint32_t>((std::uint64_t{a} * y) >> 32);
+          INFO(static_cast<int>(kind) << " of " << to_string(x) << " and " << y << ", " << v);
+          REQUIRE(static_cast<std::uint32_t>(evaluate(*s, at).value()) == expected);
+        }
+      }
+  CHECK(followed > 500);
+  // A factor is taken out of what is least or largest, and out of nothing else.
+  for (const Sym& s :
+       {min(Sym(4) * m, Sym(8) * k), max(Sym(6) * m, Sym(9) * k + Sym(3)), bit_and(Sym(4) * m, Sym(8) * k),
+        bit_or(Sym(4) * m, Sym(8) * k), bit_xor(Sym(4) * m, Sym(8) * k),
+        floor_div(Sym(4) * m + Sym(8), Sym(6) * k), select(less_equal(m, k), Sym(4) * m, Sym(8) * k),
+        floor_div(min(Sym(4) * m, Sym(8) * k), Sym(12)),
+        min(Sym(2) * bit_and(Sym(4) * m, Sym(8) * k), Sym(4) * k)})
+    for (const std::int64_t v : {8, 16, 1000, 2048, 4096}) {
+      Assignment at;
+      at.set(m, Int(3 * v / 4 + 1));
+      at.set(k, Int(v));
+      INFO(to_string(s) << ", " << v);
+      CHECK(evaluate(Formulas::without_factors(s), at) == evaluate(s, at));
+    }
+  // An element of memory may be below a number that is not positive, and above one that is below 0.
+  const Word data = t.datum(0);
+  f.value_of_datum = [&](Word w) -> std::optional<std::uint64_t> {
+    return w == data ? std::optional<std::uint64_t>(1000) : std::nullopt;
+  };
+  for (const std::uint32_t y : {0U, 1U, 5U, 0xffffffffU, 0xfffffffdU})
+    for (const bool value : {true, false})
+      for (const Word c : {t.less(data, t.constant(y), true), t.less(t.constant(y), data, true)}) {
+        const auto one = f.condition(c, value);
+        INFO(t.text(c) << " " << value);
+        if (one) CHECK_FALSE((one->never || f.canonical(*one).never));
+        if (one) CHECK_FALSE(one->all.empty());
+      }
 }
 
 TEST_CASE(

@@ -106,6 +106,49 @@ TEST_CASE("validation: a loop that holds nothing from trip to trip and stores a 
   CHECK(damaged >= 4);
 }
 
+TEST_CASE("validation: what a loop stores, or what is stored before one, is not what the code loads") {
+  // A loop that stores y, which the code is changed to load.
+  const kernels::Artifact copy = kernels::build(stream_copy());
+  Code changed = copy.source->code;
+  int stored = -1;
+  for (const bool stores : {true, false})
+    for (CodeRegion& r : changed.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list) {
+          if (i.kind == InstKind::store) stored = i.access.tensor;
+          if (i.kind == InstKind::load && !stores) i.access.tensor = stored;
+        }
+  CodeOptions symbols; // no numbers, which would refute it first
+  symbols.first_runs = symbols.refuter_runs = 0;
+  const CodeReport loaded = judged(copy, copy.hsaco, changed, symbols);
+  INFO(text_of(loaded));
+  CHECK(says(loaded, "a loop that stores what the code loads"));
+  // x = 2 x in place, before a loop that adds up the rows of b.
+  const auto before = [] {
+    Program k("in_front", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 16});
+    const Tensor x = k.inout("x", Element::f32, {m, Sym(64)}), y = k.output("y", Element::f32, {m, 1}),
+                 b = k.input("b", Element::f32, {m, n});
+    k.computes(x, [&](const auto& i) { return k(x, {i[0], i[1]}) * 2.0; });
+    k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return k(b, {i[0], j}); }); });
+    const Sym r = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const View tile = k.tile(x, {1, 64}, {r, 0});
+    k.store(k.map({k.load(tile, tv, 1)}, [](const auto& v) { return v[0] * 2.0; }), tile, 1);
+    const Fragment sum = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(b, {1, 64}, {r, t}), tv, 1), 1)},
+               [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(sum, k.tile(y, {1, 1}, {r, 0}), 1);
+    return k;
+  };
+  const CodeReport of = judged(kernels::build(before()));
+  INFO(text_of(of));
+  CHECK(of.verdict == Verdict::undecided);
+  CHECK(says(of, "a loop after a store to what the code loads"));
+}
+
 TEST_CASE("validation: wait states that the generator owes") {
   const kernels::Artifact a = build("gemm", {{"tile", "128x128x64"}});
   CHECK(judged(a).verdict == Verdict::validated);

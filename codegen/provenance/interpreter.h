@@ -561,6 +561,8 @@ private:
   // t as the part of a sum of `body`, up to `limit` where that is known, that holds index `origin`, or `origin` and a column. Nothing where t is another element.
   std::optional<Term> part_at(const Term& t, Sym origin, std::optional<std::size_t> column,
                               const std::vector<int>& columns, Expr body, std::optional<Sym> limit);
+  // Whether integers in it are made of what memory holds, and of nothing that f32 has rounded.
+  bool as_loaded(const Inst& map, Expr e);
   // The sets that have one number each: those of a column.
   int singles(int column);
 

@@ -261,6 +261,36 @@ double Interpreter::error_of_truncated() {
       for (const int a : n.args) look({e.arena, a});
     };
     look(i.map);
+// How large an integer is at most, as i32, whatever it is made of.
+double most_of_integer(const Expressions& x, const ExprNode& n) {
+  const auto constant = [&](std::size_t k) -> std::optional<double> {
+    const ExprNode& of = x.node(n.args[k]);
+    return of.fn == Fn::integer ? std::optional(of.value) : std::nullopt;
+  };
+  constexpr double any = -static_cast<double>(INT32_MIN);
+  switch (n.fn) {
+  case Fn::integer:
+    return std::abs(static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(n.value))));
+  case Fn::popcount:
+  case Fn::leading_zeros:
+  case Fn::trailing_zeros: return 32;
+  case Fn::word_less:
+  case Fn::word_less_signed:
+  case Fn::word_equal: return 1;
+  case Fn::word_and: { // no more than any of them that has no sign
+    double most = any;
+    for (std::size_t k = 0; k < n.args.size(); ++k) most = std::min(most, constant(k).value_or(any));
+    return most;
+  }
+  case Fn::word_shr:
+    if (const auto by = constant(1); by && std::fmod(*by, 32) != 0)
+      return std::exp2(32 - std::fmod(*by, 32)) - 1;
+    return any;
+  case Fn::choose:
+    return std::max(most_of_integer(x, x.node(n.args[1])), most_of_integer(x, x.node(n.args[2])));
+  default: return any;
+  }
+}
   });
   error_of_truncated_ = most;
   return most;
@@ -306,12 +336,24 @@ double Interpreter::most_of(Expr e, std::set<int> within) {
   case Fn::to_number: { // of an integer: a word of a small number is that number
     const ExprNode& word = x_.node(n.args[0]);
     const double any = -static_cast<double>(INT32_MIN);
-    if (word.fn != Fn::word && word.fn != Fn::truncated) return any;
+    if (word.fn != Fn::word && word.fn != Fn::truncated) return most_of_integer(x_, word);
     const double most = most_of({e.arena, word.args[0]}, within);
     // The normal form does not say what f32 rounds on the way.
     return std::min(any, word.fn == Fn::truncated && most < any ? most + error_of_truncated() : most);
   }
   case Fn::power: return is_square(n) ? std::pow(arg(0), n.value) : INFINITY;
+  case Fn::integer:
+  case Fn::popcount:
+  case Fn::leading_zeros:
+  case Fn::trailing_zeros:
+  case Fn::word_less:
+  case Fn::word_less_signed:
+  case Fn::word_equal:
+  case Fn::word_and:
+  case Fn::word_shr: { // of other bits, where they are not as memory has them, it is any other such number
+    const double most = most_of_integer(*e.arena, n);
+    return rounded({most, as_loaded(map, e) ? 0 : 2 * most, true});
+  }
   case Fn::fold: {
     if (n.monoid != Monoid::sum) return INFINITY;
     const auto at_most = [](Sym count) {
@@ -334,6 +376,26 @@ std::function<std::string(int)> Interpreter::name_of_tensor() const {
 bool Interpreter::same_bound(Sym index, Sym bound, const Fact& f) const {
   return (index == f.index && bound == f.bound) ||
          (relate(index) == relate(f.index) && relate(bound) == relate(f.bound));
+bool Interpreter::as_loaded(const Inst& map, Expr e) {
+  const ExprNode n = e.node();
+  if (n.fn == Fn::parameter) {
+    bool loaded = true;
+    const auto count = static_cast<std::size_t>(map.def.count),
+               first = static_cast<std::size_t>(n.tensor) * count;
+    each_inst([&](const Inst& i) {
+      for (std::size_t k = first; k < first + count; ++k)
+        if (i.def.id == map.uses[k].id) loaded = loaded && i.kind == InstKind::load;
+    });
+    return loaded;
+  }
+  // Integers of integers are exact; what a number is made an integer of may have been rounded.
+  const bool exact =
+      n.fn == Fn::constant || n.fn == Fn::number || (n.fn >= Fn::integer && n.fn != Fn::truncated);
+  return exact && std::all_of(n.args.begin(), n.args.end(), [&](int a) {
+           return as_loaded(map, {e.arena, a});
+         });
+}
+
 }
 
 void Interpreter::want(std::vector<Fact>& facts, const Fact& f) const {

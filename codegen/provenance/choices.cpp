@@ -349,6 +349,9 @@ Term Interpreter::either(const Choice& c, Term yes, Term no) {
     if (shorter.partial) out.limit = shorter.limit; // as it was written before
     return out;
   }
+  // Two sums in one accumulator, of which each path goes on with its own.
+  const auto sums = [](const Term& t) { return t.partial && t.monoid == Monoid::sum; };
+  if (sums(yes) && sums(no) && yes.summed_by != no.summed_by) return each_of(c, yes, no);
   const Monoid monoid = (yes.partial ? yes : no).monoid;
   const Expr empty = x_.constant(empty_element(monoid));
   const std::string other = "the other path leaves " + describe(no);

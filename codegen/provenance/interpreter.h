@@ -486,6 +486,13 @@ private:
   // What says what lies beyond a bound that an operand has is a fact; any other condition is part of the value.
   Expr strip_inside(Expr e, const std::vector<Fact>& facts);
   void apply_map(State& s, const Inst& i);
+  // x0 + x1 + ... of an accumulator and sums under way that are not all of one body: it holds each of them. Nothing where that is no
+  // such map.
+  std::optional<Term> more_sums(State& s, const Inst& i);
+  // Who adds an operand of a map to a sum: as no operation's number is.
+  static int summed_by(const Inst& map, std::size_t operand) {
+    return -2 - (64 * map.op + static_cast<int>(operand));
+  }
   std::function<std::string(int)> name_of_tensor() const;
   // Of one index and bound, at this point of the code. What is known here about the number of trips is not written into
   // what a place holds: the next trip knows something else.

@@ -54,7 +54,79 @@ Expr Interpreter::strip_inside(Expr e, const std::vector<Fact>& facts) {
   return {&x_, visit(visit, e.id)};
 }
 
+std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
+  const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
+  if (!code_.registers[static_cast<std::size_t>(i.def.id)].outside || i.uses[0].id != i.def.id ||
+      operands < 2)
+    return std::nullopt;
+  for (std::size_t e = 0; e < n; ++e)
+    if (i.uses[e].id != i.def.id || i.uses[e].first != static_cast<int>(e)) return std::nullopt;
+  // x0 and multiples of sums under way, each of its own.
+  std::vector<std::pair<std::size_t, double>> added;
+  bool goes_on = false;
+  const ExprNode sum = x_.normal(i.map).node();
+  for (const int id : sum.fn == Fn::add ? sum.args : std::vector<int>{}) {
+    const ExprNode term = x_.node(id);
+    const bool multiple =
+        term.fn == Fn::mul && term.args.size() == 2 && x_.node(term.args[0]).fn == Fn::constant;
+    const ExprNode& x = multiple ? x_.node(term.args[1]) : term;
+    if (x.fn != Fn::parameter || (x.tensor == 0 && multiple)) return std::nullopt;
+    if (x.tensor == 0)
+      goes_on = true;
+    else
+      added.emplace_back(x.tensor, multiple ? x_.node(term.args[0]).value : 1);
+  }
+  if (!goes_on) return std::nullopt;
+  std::vector<int> columns;
+  std::vector<Term> sums;
+  for (const auto& [k, factor] : added) {
+    Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
+    if (!t.partial || t.monoid != Monoid::sum) return std::nullopt;
+    close(t), settle(t);
+    if (t.has_part) return std::nullopt;
+    asks_nothing(t);
+    if (factor != 1) t.expr = normal_of(t.expr * factor);
+    for (Fact& f : t.facts) f.fill = anything;
+    t.summed_by = summed_by(i, k);
+    sums.push_back(std::move(t));
+  }
+  Term out = held(s, i.def).term;
+  std::vector<Term*> all{&out};
+  for (Term& t : out.others) all.push_back(&t);
+  for (const Term* t : all)
+    if (t->partial && (t->monoid != Monoid::sum || t->has_part)) return std::nullopt;
+  for (Term& t : sums) all.push_back(&t);
+  const bool none = !out.partial && out.others.empty() && out.expr == x_.constant(0);
+  // One sum alone is what `linear` knows, and so are sums that are over.
+  const auto one = [&] {
+    const Term& first = none ? sums[0] : out;
+    return out.others.empty() && (none || out.partial) &&
+           std::all_of(sums.begin(), sums.end(), [&](const Term& t) {
+             Term a = first, b = t;
+             rename(a, columns), rename(b, columns);
+             return one_body(a, b, columns) || one_body_inside(a, b, columns) ||
+                    one_body_under(a, b, columns);
+           });
+  };
+  if (one() || std::all_of(sums.begin(), sums.end(), [&](const Term& t) { return covers(t); }))
+    return std::nullopt;
+  for (Term* t : all) rename(*t, columns);
+  for (Term* t : all) t->columns = columns;
+  std::size_t next = 0;
+  if (none) out = sums[next++];
+  for (; next < sums.size(); ++next) out = with_more(out, std::move(sums[next]));
+  tidy(out);
+  for (Term& t : out.others) tidy(t);
+  prove(
+      "a map adds to sums under way", [&] { return to_string(i.map, name_of_tensor()); }, "provenance");
+  return out;
+}
+
 void Interpreter::apply_map(State& s, const Inst& i) {
+  if (auto sums = more_sums(s, i)) {
+    s.regs[key(i.def)] = {*std::move(sums), false};
+    return;
+  }
   const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
   std::vector<int> columns;
   std::vector<Term> terms;
@@ -771,6 +843,7 @@ Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector
     if (n.fn != Fn::load) return std::nullopt;
     const auto moves = [&](Sym s) { // with k already, or with the index of a fold in the factor
       const auto all = symbols(s);
+    if (operand != 0) t.summed_by = summed_by(*at_, static_cast<std::size_t>(operand));
       return std::any_of(all.begin(), all.end(), [&](AtomId a) {
         const std::string& name = context_.atom(a).name;
         return a == *bound_.as_atom() ||

@@ -305,7 +305,7 @@ TEST_CASE("adversary: the diagonal's tile of a loop is another path of its trips
       {"a maximum", "", causal({.monoid = Monoid::max}), sizes},
       {"all have", "", causal({.then = true}), sizes},
       {"none has", "a sum is over the whole extent", causal({.otherwise = false}), sizes},
-      {"all but the diagonal", "an accumulator sums one element", causal({.then = true, .otherwise = false}),
+      {"all but the diagonal", "a sum is over the whole extent", causal({.then = true, .otherwise = false}),
        sizes},
       {"a tile too late", "a sum is over the whole extent",
        causal({.when = [](Sym t, Sym w) { return Pair(t, w + Sym(1)); }}), sizes},

@@ -200,7 +200,110 @@ std::function<Program()> product(int asked, bool scaled, Second second = Second:
   };
 }
 
+// c(m, n) = sum over the blocks k of (mask(k) > 0 ? a(m, k) b(n, k) : a(m, k) d(n, k)), with a product on each side of a branch; or
+// y(m) = sum of (mask > 0 ? x(m, i) : z(m, i)), with folds.
+struct Sides {
+  bool products = true;
+  bool otherwise = true;  ///< there is something on the other side
+  bool exchanged = false; ///< the sides
+  bool same = false;      ///< the other side has the first one's
+  bool both = false;      ///< one side adds both
+  bool scaled = false;    ///< the other side counts twice
+  bool kept = false;      ///< of the other side the specification says nothing
+  bool one_more = false;  ///< a third sum, whatever the mask says
+  bool begins_with_a_matrix = false;
+  bool replaces = false; ///< the other side forgets what was there
+  int further = 0;       ///< entries after the trip's
+};
+std::function<Program()> sides(Sides how) {
+  return [how] {
+    const Element e = how.products ? Element::f16 : Element::f32;
+    const MmaTiling mma = MmaTiling::of(
+        Atom::mma_best(target(), Element::f16, Element::f16, Element::f32, 16), 1, 1, 16, 16, 32, 8);
+    const int wide = how.products ? 32 : 64;
+    Program k("sides", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 9}), n = k.size("n", {.most = 1 << 9}),
+              deep = k.size("k", {.most = 1 << 10, .multiple = wide});
+    const Tensor c = k.output("c", Element::f32, {m, how.products ? n : Sym(1)}),
+                 a = k.input("a", e, {m, deep}), b = k.input("b", e, {how.products ? n : m, deep}),
+                 d = k.input("d", e, {how.products ? n : m, deep}),
+                 z = k.input("z", Element::f32, {m, how.products ? n : Sym(1)}),
+                 mask = k.input("mask", Element::i32, {floor_div(deep, Sym(wide)) + Sym(1)});
+    k.computes(c, [&](const auto& i) {
+      const auto body = [&](Sym j) {
+        const Expr there = less_signed(k.integer(0), integer(k(mask, {floor_div(j, Sym(wide))})));
+        const auto of = [&](const Tensor& t) {
+          return how.products ? k(a, {i[0], j}) * k(t, {i[1], j}) : k(t, {i[0], j});
+        };
+        const Expr chosen = choose(there, of(b), how.kept ? k.constant(0) : of(d));
+        return how.one_more && !how.products ? chosen + k(a, {i[0], j}) : chosen;
+      };
+      const Expr all = k.sum(deep, body);
+      return how.begins_with_a_matrix ? k(z, {i[0], i[1]}) + all : all;
+    });
+    const Sym bn = how.products ? k.workgroups(0, n, 16) : Sym(0),
+              bm = k.workgroups(1, m, how.products ? 16 : 4);
+    const Layout tv = rows_tv(4, 64, 1, 64), row = without_axis(tv, 1);
+    const std::vector<int> tile = how.products ? std::vector{16, 16} : std::vector{4, 1};
+    const View to = k.tile(c, tile, {bm, bn});
+    const Layout& of_acc = how.products ? mma.c() : row;
+    const Fragment acc = how.begins_with_a_matrix ? k.map({k.load(k.tile(z, tile, {bm, bn}), of_acc, 1)},
+                                                          [](const auto& v) { return v[0]; })
+                                                  : k.zeros(Element::f32, of_acc, tile);
+    k.loop(deep, wide, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const auto add = [&](const Tensor& with, double factor = 1) {
+        if (how.products)
+          return k.mma(acc, k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 8),
+                       k.load(k.tile(with, {16, 32}, {bn, t}), mma.b(), 8), mma);
+        const Fragment part = k.fold(Monoid::sum, k.load(k.tile(with, {4, 64}, {bm, t}), tv, 1), 1);
+        k.update(acc, {part}, [&](const auto& v) { return v[0] + v[1] * k.constant(factor); });
+      };
+      const Sym u = k.uniform(mask, t + Sym(how.further));
+      const auto yes = [&] {
+        add(how.exchanged ? d : b);
+        if (how.both) add(d);
+      };
+      const auto no = [&] {
+        if (how.replaces) k.update(acc, {}, [&](const auto&) { return k.constant(0); });
+        if (how.otherwise) add(how.exchanged || how.same ? b : d, how.scaled ? 2 : 1);
+      };
+      k.if_less(0, u, yes, no);
+      if (how.one_more && !how.products) add(a);
+    });
+    k.store(acc, to, 1);
+    return k;
+  };
+}
+
 } // namespace
+
+TEST_CASE("adversary: a branch with a sum of its own on each side") {
+  for (const bool products : {true, false}) {
+    const std::vector<Sizes> sizes = products ? std::vector<Sizes>{{1, 1, 32}, {17, 20, 96}, {5, 16, 128}}
+                                              : std::vector<Sizes>{{1, 1, 64}, {5, 1, 192}, {4, 1, 256}};
+    const auto of = [&](Sides how) {
+      how.products = products;
+      return sides(how);
+    };
+    const std::string says = "c is what the specification says";
+    attack({
+        {"each its own", "", of({}), sizes},
+        {"which begins with a matrix", "", of({.begins_with_a_matrix = true}), sizes},
+        {"the sides exchanged", says, of({.exchanged = true}), sizes},
+        {"the same on both", says, of({.same = true}), sizes},
+        {"nothing on the other", says, of({.otherwise = false}), sizes},
+        {"both on one", says, of({.both = true}), sizes},
+        {"more than is said", says, of({.kept = true}), sizes},
+        {"by the next entry", ":", of({.further = 1}), sizes},
+        {"what was there is forgotten", ":", of({.replaces = true}), sizes},
+    });
+    if (!products)
+      attack({
+          {"one more for both", "", of({.one_more = true}), sizes},
+          {"the other side twice", says, of({.scaled = true}), sizes},
+      });
+  }
+}
 
 TEST_CASE("adversary: a block is left out where its trip reads so") {
   const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {4, 300}, {3, 200}};

@@ -616,7 +616,7 @@ TEST_CASE("adversary: what a tile is by either path of a branch by what a trip r
        forms(true, true),
        {{1, 1}, {5, 64}, {9, 130}}},
       {"a sum of squares of roots that are chosen, from the second part on",
-       "an accumulator sums one element",
+       "a sum is over the whole extent",
        forms(true, false),
        {{9, 130}}},
       {"1 as a quotient", "", quotients(0), {{1}, {70}}},

@@ -236,6 +236,91 @@ std::function<Program()> overlapping(Monoid monoid, int step, bool masked = true
     return k;
   };
 }
+// y(m) = sum of x(m, i) + sum of z(m, i), both in one accumulator of which each trip adds a tile's.
+struct Pair {
+  bool two_updates = false;
+  bool product = false;  ///< x z and x, in place of x and z
+  bool mma = false;      ///< beside a product of matrices, c(m, n)
+  bool first = false;    ///< the update comes before the product
+  bool again = false;    ///< x in the place of z
+  bool forgets = false;  ///< z
+  bool scales = false;   ///< what was there, too
+  bool replaces = false; ///< what was there
+  bool twice = false;    ///< z counts twice
+  bool looks = false;    ///< a map in the loop looks at the accumulator
+  int further = 0;       ///< tiles of z after the trip's
+  bool said = true;      ///< z, of the specification
+  Pipeline pipeline{.distance = 1, .ring = 2};
+};
+std::function<Program()> pair(Pair how) {
+  return [how] {
+    const MmaTiling mma = MmaTiling::of(
+        Atom::mma_best(target(), Element::f16, Element::f16, Element::f32, 16), 1, 1, 16, 16, 32, 8);
+    Program k("pair", target(), 64);
+    const int wide = how.mma ? 32 : 64, rows = how.mma ? 16 : 4;
+    const Sym m = k.size("m", {.most = 1 << 9}), n = k.size("n", {.most = 1 << 9}),
+              deep = k.size("k", {.most = 1 << 10, .multiple = how.mma ? 8 : 1});
+    const Tensor y = k.output("y", Element::f32, {m, how.mma ? n : Sym(1)}),
+                 x = k.input("x", Element::f32, {m, deep}), z = k.input("z", Element::f32, {m, deep}),
+                 a = k.input("a", Element::f16, {m, deep}), b = k.input("b", Element::f16, {n, deep});
+    k.computes(y, [&](const auto& c) {
+      const auto sum = [&](const Tensor& t) { return k.sum(deep, [&](Sym i) { return k(t, {c[0], i}); }); };
+      if (how.mma)
+        return k.sum(deep, [&](Sym i) {
+          return k(a, {c[0], i}) * k(b, {c[1], i});
+        }) + (how.said ? sum(x) : k.constant(0));
+      const Expr other = how.product ? k.sum(deep,
+                                             [&](Sym i) {
+                                               return k(x, {c[0], i}) * k(z, {c[0], i});
+                                             })
+                                     : sum(z);
+      return how.said ? sum(x) + other : sum(x);
+    });
+    const Sym bn = how.mma ? k.workgroups(0, n, 16) : Sym(0), bm = k.workgroups(1, m, rows);
+    const Layout tv = rows_tv(rows, wide, 1, 64), row = without_axis(tv, 1);
+    const std::vector<int> tile{rows, how.mma ? 16 : 1};
+    const Fragment acc = k.zeros(Element::f32, how.mma ? mma.c() : row, tile);
+    k.loop(deep, wide, how.pipeline, [&](Sym t) {
+      const auto load = [&](const Tensor& of, Sym at) {
+        return k.load(k.tile(of, {rows, wide}, {bm, at}), tv, 1);
+      };
+      const auto fold = [&](const Fragment& f) { return k.fold(Monoid::sum, f, 1); };
+      const Fragment f = load(x, how.mma ? t + Sym(how.further) : t);
+      if (how.mma) {
+        const auto update = [&] {
+          k.update(acc, {k.relayout(fold(f), without_axis(mma.c(), 1), Element::f32)},
+                   [&](const auto& v) { return v[0] + v[1] * k.constant(how.twice ? 2 : 1); });
+        };
+        if (how.first) update();
+        k.mma(acc, k.load(k.tile(a, {16, 32}, {bm, t}), mma.a(), 8),
+              k.load(k.tile(b, {16, 32}, {bn, t}), mma.b(), 8), mma);
+        if (!how.first && !how.forgets) update();
+      } else {
+        const Fragment other = load(z, t + Sym(how.further)),
+                       both =
+                           how.product ? k.map({f, other}, [](const auto&v) { return v[0] * v[1]; }) : other;
+        const auto parts = [&](const std::vector<Fragment>& of) {
+          k.update(acc, of, [&](const auto& v) {
+            Expr all = how.scales ? v[0] * 0.5 : how.replaces ? k.constant(0) : v[0];
+            all = all + v[1];
+            if (v.size() > 2) all = all + v[2] * k.constant(how.twice ? 2 : 1);
+            return all;
+          });
+        };
+        if (how.forgets) {
+          parts({fold(f)});
+        } else if (how.two_updates) {
+          parts({fold(f)}), parts({fold(both)});
+        } else {
+          parts({fold(f), fold(how.again ? f : both)});
+        }
+      }
+      if (how.looks) k.update(acc, {}, [](const auto& v) { return v[0] * 2; });
+    });
+    k.store(acc, k.tile(y, tile, {bm, bn}), 1);
+    return k;
+  };
+}
 // y(m) is the greatest of 192 columns of x, of which the program looks at 64 from each begin on.
 std::function<Program()> greatest_of(std::vector<int> begins) {
   return [=] {
@@ -259,6 +344,37 @@ std::function<Program()> greatest_of(std::vector<int> begins) {
   };
 }
 } // namespace
+
+TEST_CASE("sums: two sums that a trip adds to one accumulator") {
+  const std::vector<Sizes> sizes = {{1, 1, 1}, {5, 1, 64}, {9, 1, 130}, {4, 1, 300}},
+                           products = {{1, 1, 32}, {17, 20, 96}, {5, 16, 40}};
+  const std::string says = "y is what the specification says";
+  attack({
+      {"in one update", "", pair({}), sizes},
+      {"in two", "", pair({.two_updates = true}), sizes},
+      {"a product and a row", "", pair({.product = true}), sizes},
+      {"a product and a row in two", "", pair({.two_updates = true, .product = true}), sizes},
+      {"one stage", "", pair({.pipeline = {.distance = 0, .ring = 1}}), sizes},
+      {"three stages", "", pair({.two_updates = true, .pipeline = {.distance = 2, .ring = 3}}), sizes},
+      {"after a product of matrices", "", pair({.mma = true}), products},
+      {"before a product of matrices", "", pair({.mma = true, .first = true}), products},
+      {"one of them twice", says, pair({.again = true}), sizes},
+      {"one of them alone", says, pair({.forgets = true}), sizes},
+      {"one that nobody asked for", says, pair({.said = false}), sizes},
+      {"one that counts twice", says, pair({.twice = true}), sizes},
+      {"what was there by half", ":", pair({.scales = true}), sizes},
+      {"what was there by half in two", ":", pair({.two_updates = true, .scales = true}), sizes},
+      {"what was there is forgotten", ":", pair({.replaces = true}), sizes},
+      {"looked at on the way", ":", pair({.looks = true}), sizes},
+      {"of the next tile", ":", pair({.further = 1}), sizes},
+      {"a row that counts twice beside a product", says, pair({.mma = true, .twice = true}), products},
+      {"a row that is forgotten beside a product", says, pair({.mma = true, .forgets = true}), products},
+      {"a row that nobody asked for beside a product", says,
+       pair({.mma = true, .first = true, .said = false}), products},
+      {"a row of the next tile beside a product", ":", pair({.mma = true, .further = 1}), products},
+      {"looked at beside a product", ":", pair({.mma = true, .looks = true}), products},
+  });
+}
 
 TEST_CASE("sums: tiles that overlap share a maximum, and leave no column between them out") {
   const std::string left_out = "over the whole extent";

@@ -159,7 +159,13 @@ void Interpreter::forget_rounds(State& s, Sym trips) {
   // What is a line in u, in whole rounds, is one in their trips.
   const Sym passed = context_.symbol("_passed_" + context_.atom(u).name, {Int(0), std::nullopt});
   bool lines = true;
-  const auto of = [&](Sym x) -> Sym {
+  // Rounds of a loop before that one, of which a round of it is no whole number, are written in its own, and forgotten as well.
+  std::vector<std::pair<AtomId, Sym>> before;
+  for (const auto& [what, is] : relation_)
+    if (mentions(is, u) && divides(Sym(*round), substitute(is, at1) - substitute(is, at0)) != Truth::yes)
+      before.emplace_back(what, is);
+  const auto of = [&](Sym whole) -> Sym {
+    const Sym x = before.empty() ? whole : substitute(whole, before);
     if (!mentions(x, u)) return x;
     const Sym begin = substitute(x, at0), slope = substitute(x, at1) - begin;
     if (!(x == begin + slope * context_.value(u)) || mentions(slope, u) ||
@@ -204,8 +210,15 @@ void Interpreter::forget_rounds(State& s, Sym trips) {
   for (State::Early& early : out.early)
     for (Sym& x : early.origin) x = of(x);
   auto relation = relation_, written = written_;
+  const auto forgotten = [&](AtomId x) {
+    return std::any_of(before.begin(), before.end(), [&](const auto& known) { return known.first == x; });
+  };
   for (auto* list : {&relation, &written})
-    for (auto& [what, is] : *list) is = of(is), lines = lines && what != u;
+    for (auto& [what, is] : *list)
+      is = forgotten(what) ? context_.value(what) : of(is), lines = lines && what != u;
+  for (const auto& [what, is] : before)
+    for (const Guard& g : path_)
+      lines = lines && !mentions(g.condition.a, what) && !mentions(g.condition.b, what);
   for (const Guard& g : path_) lines = lines && !mentions(g.condition.a, u) && !mentions(g.condition.b, u);
   if (!lines) return;
   s = std::move(out), relation_ = std::move(relation), written_ = std::move(written);

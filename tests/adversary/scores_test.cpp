@@ -428,24 +428,28 @@ std::function<Program()> chosen(const std::function<Expr(Program&, Expr p, Expr 
   };
 }
 
-// y(m) = sum of x(m, n), stored in the trips that `less` says; where a loop of `before` stages comes first, and of squares as well.
+// y(m) = sum of x(m, n), stored in the trips that `less` says; and of squares for each loop of so many stages that comes first.
 std::function<Program()> stored_in(const std::function<std::array<Sym, 2>(Sym t, Sym n)>& less,
                                    bool otherwise, int columns = 64, std::int64_t multiple = 1,
-                                   int before = 0) {
+                                   const std::vector<int>& before = {}) {
   return [=] {
     Program k("last", target(), 64);
     const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10, .multiple = multiple});
     const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
     k.computes(y, [&](const auto& i) {
-      const Expr all = k.sum(n, [&](Sym j) { return k(x, {i[0], j}); });
-      return before == 0 ? all : all + k.sum(n, [&](Sym j) { return k(x, {i[0], j}) * k(x, {i[0], j}); });
+      Expr all = k.sum(n, [&](Sym j) { return k(x, {i[0], j}); });
+      for (std::size_t loop = 0; loop < before.size(); ++loop)
+        all = all + k.sum(n, [&](Sym j) { return k(x, {i[0], j}) * k(x, {i[0], j}); });
+      return all;
     });
     const Sym w = k.workgroups(0, m, 4);
     const Layout tv = rows_tv(4, columns, 1, 64), row = without_axis(tv, 1);
-    Fragment squares, sum = k.zeros(Element::f32, row, {4, 1});
-    if (before > 0) {
-      squares = k.zeros(Element::f32, row, {4, 1});
-      k.loop(n, columns, {.distance = before - 1, .ring = before}, [&](Sym t) {
+    const Fragment sum = k.zeros(Element::f32, row, {4, 1});
+    std::vector<Fragment> sums{sum};
+    for (const int stages : before) {
+      const Fragment squares = k.zeros(Element::f32, row, {4, 1});
+      sums.push_back(squares);
+      k.loop(n, columns, {.distance = stages - 1, .ring = stages}, [&](Sym t) {
         const Fragment f = k.map({k.load(k.tile(x, {4, columns}, {w, t}), tv, 1)},
                                  [](const auto& v) { return v[0] * v[0]; });
         k.update(squares, {k.fold(Monoid::sum, f, 1)}, add);
@@ -455,10 +459,15 @@ std::function<Program()> stored_in(const std::function<std::array<Sym, 2>(Sym t,
       const Fragment f = k.load(k.tile(x, {4, columns}, {w, t}), tv, 1);
       k.update(sum, {k.fold(Monoid::sum, f, 1)}, add);
       const auto [a, b] = less(t, n);
+      const auto total = [](const auto& v) {
+        Expr all = v[0];
+        for (std::size_t of = 1; of < v.size(); ++of) all = all + v[of];
+        return all;
+      };
       const std::function<void()>
           store =
               [&] {
-                k.store(before > 0 ? k.map({sum, squares}, add) : sum, k.tile(y, {4, 1}, {w, 0}), 1);
+                k.store(before.empty() ? sum : k.map(sums, total), k.tile(y, {4, 1}, {w, 0}), 1);
               },
           nothing = [] {};
       k.if_less(a, b, otherwise ? nothing : store, otherwise ? store : nothing);
@@ -759,8 +768,11 @@ TEST_CASE("adversary: what the last trip alone stores after another loop over th
   using S = std::array<Sym, 2>;
   const std::vector<Sizes> sizes = {{1, 1}, {5, 64}, {9, 130}, {4, 300}, {3, 128}, {2, 65}, {2, 257}};
   std::vector<Attack> all;
-  for (const int before : {1, 2, 3, 4}) {
-    const std::string stages = std::to_string(before) + " stages, ";
+  for (const std::vector<int>& before : std::vector<std::vector<int>>{
+           {1}, {2}, {3}, {4}, {2, 3}, {3, 2}, {1, 2}, {4, 2}, {2, 2}, {4, 6}, {2, 3, 4}}) {
+    std::string stages;
+    for (const int loop : before) stages += std::to_string(loop) + " ";
+    stages += "stages, ";
     const auto left = [&](int more) {
       return stored_in([more](Sym t, Sym n) { return S{Sym(64) * t + Sym(more), n}; }, true, 64, 1, before);
     };

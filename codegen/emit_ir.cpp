@@ -466,7 +466,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
   case InstKind::map: env_[key(i.def)] = map(i); break;
   case InstKind::fold_values: env_[key(i.def)] = fold(i); break;
   case InstKind::fold_lanes: {
-    const Value v = to_real(use(i.uses[0]));
+    const Value v = folded(i.monoid, use(i.uses[0]));
     env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
     break;
   }

@@ -53,6 +53,7 @@ Value Emitter::combine(Monoid m, Value a, Value b) {
   case Monoid::sum: return k.fadd(a, b);
   case Monoid::max: return k.fmax(a, b);
   case Monoid::min: return k.fmin(a, b);
+  case Monoid::wrapping_sum: return k.add(a, b);
   }
   throw InternalError("unknown monoid");
 }
@@ -418,6 +419,8 @@ bool Emitter::whole_vector(Sym bound, int lanes) const {
   return divides(Sym(lanes), bound) == Truth::yes;
 }
 
+Value Emitter::folded(Monoid m, Value v) { return m == Monoid::wrapping_sum ? v : to_real(v); }
+
 Value Emitter::fold(const Inst& i) {
   // Whole registers are joined as vectors first, then halves, then what is left one by one.
   std::vector<Value> vectors, singles;
@@ -430,10 +433,10 @@ Value Emitter::fold(const Inst& i) {
       all = x.id == r.id && x.ahead == r.ahead && x.first == e;
     }
     if (all && count > 1) {
-      vectors.push_back(to_real(whole(r)));
+      vectors.push_back(folded(i.monoid, whole(r)));
       at += static_cast<std::size_t>(count);
     } else {
-      singles.push_back(to_real(use(r)));
+      singles.push_back(folded(i.monoid, use(r)));
       ++at;
     }
   }

@@ -203,6 +203,7 @@ private:
   bool whole_vector(Sym bound, int lanes) const;
 
   Value fold(const Inst& i);
+  Value folded(Monoid m, Value v); ///< as it is joined
 
   bool outside(int id) const { return code_.registers[static_cast<std::size_t>(id)].outside; }
 

@@ -795,7 +795,7 @@ private:
           inst.uses.push_back(part(f.from, i, 1));
           inst.position.push_back({column[static_cast<std::size_t>(i)]});
         }
-      inst.def = {reg(Element::f32, 1), 0, 0, 1};
+      inst.def = {reg(to.element, 1), 0, 0, 1};
       parts.push_back(inst.def);
     }
     for (int bit = 1; bit < wave; bit *= 2) {
@@ -805,7 +805,7 @@ private:
         inst.monoid = f.monoid;
         inst.lane_mask = bit;
         inst.uses = {r};
-        inst.def = {reg(Element::f32, 1), 0, 0, 1};
+        inst.def = {reg(to.element, 1), 0, 0, 1};
         r = inst.def;
       }
     }
@@ -869,7 +869,7 @@ private:
         std::vector<Reg> all;
         for (const int w : along) {
           Inst& inst = exchange(InstKind::lds_read);
-          inst.def = {reg(Element::f32, 1), 0, 0, 1};
+          inst.def = {reg(to.element, 1), 0, 0, 1};
           inst.access.threads = thread_value(first, {{1, 0, -1}}).mode(0);
           inst.access.elements = {element(v, w)};
           all.push_back(inst.def);
@@ -877,7 +877,7 @@ private:
         Inst& inst = add(InstKind::fold_values);
         inst.monoid = f.monoid;
         inst.uses = all;
-        inst.def = {reg(Element::f32, 1), 0, 0, 1};
+        inst.def = {reg(to.element, 1), 0, 0, 1};
         parts[static_cast<std::size_t>(v)] = inst.def;
       }
     }

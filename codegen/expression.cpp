@@ -84,6 +84,8 @@ constexpr IntegerFunction integer_functions[] = {{Fn::to_number, "float"},
 
 constexpr double two_32 = 4294967296.0;
 
+bool is_wrapping(const ExprNode& n) { return n.fn == Fn::fold && n.monoid == Monoid::wrapping_sum; }
+
 // A number that is an integer of 32 bits, with a sign or without, as one without.
 std::optional<double> as_word(double v) {
   if (v != std::floor(v) || v < -two_32 / 2 || v >= two_32) return std::nullopt;
@@ -103,13 +105,25 @@ const char* to_string(Monoid monoid) {
   case Monoid::sum: return "sum";
   case Monoid::max: return "max";
   case Monoid::min: return "min";
+  case Monoid::wrapping_sum: return "wrapping sum";
   }
   return "?";
 }
 
 double empty_element(Monoid m) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return m == Monoid::sum ? 0 : m == Monoid::max ? -infinity : infinity;
+  return !idempotent(m) ? 0 : m == Monoid::max ? -infinity : infinity;
+}
+
+double combined(Monoid m, double a, double b) {
+  switch (m) {
+  case Monoid::sum: return a + b;
+  case Monoid::max: return std::max(a, b);
+  case Monoid::min: return std::min(a, b);
+  case Monoid::wrapping_sum:
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(a + b)));
+  }
+  return a;
 }
 
 const ExprNode& Expr::node() const { return arena->node(id); }
@@ -155,6 +169,8 @@ int Expressions::depth(int id) const {
 Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   const auto atom = k.as_atom();
   INLAY_CHECK(atom, "a single symbol as bound index");
+  if (is_integer(body) && monoid == Monoid::sum)
+    return codegen::integer(fold(Monoid::wrapping_sum, k, extent, to_number(body)));
   if (is_integer(body))
     throw CodegenError(std::string(to_string(monoid)) + " of integers, and it is of numbers", "",
                        "to_number(w): in f32, exact up to 2^24");
@@ -167,6 +183,8 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
 
 Expr Expressions::partial_fold(Monoid monoid, Sym k, Sym extent,
                                std::span<const std::pair<Sym, Sym>> intervals, Expr body) {
+  if (is_integer(body) && monoid == Monoid::sum)
+    return codegen::integer(partial_fold(Monoid::wrapping_sum, k, extent, intervals, to_number(body)));
   ExprNode n = fold(monoid, k, extent, body).node();
   for (const auto& [low, high] : intervals) n.index.push_back(low), n.index.push_back(high);
   return make(std::move(n));
@@ -432,6 +450,9 @@ std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
     const ExprNode a = node(n.args[0]);
     const double values[] = {a.value};
     if (a.fn == Fn::integer) return constant(function_value(n, values));
+    // Such a sum is a number of i32.
+    if (n.fn == Fn::to_number && a.fn == Fn::word && is_wrapping(node(a.args[0])))
+      return Expr{this, a.args[0]};
     return std::nullopt;
   }
   case Fn::from_bits: {
@@ -763,7 +784,7 @@ Expr Expressions::normal(Expr e) {
         break;
       }
     }
-    const bool linear = n.fn == Fn::fold ? n.monoid != Monoid::sum : n.value == 0 || std::isinf(n.value);
+    const bool linear = n.fn == Fn::fold ? idempotent(n.monoid) : n.value == 0 || std::isinf(n.value);
     const auto other = linear ? factored(n) : std::nullopt;
     out = other ? *other : make(n);
     break;
@@ -1038,12 +1059,23 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
     return "(" + inlay::to_string(n.index[0]) + " < " + inlay::to_string(n.index[1]) + " ? " + arg(0) +
            " : " + number_text(n.value) + ")";
   case Fn::fold: {
-    std::string s = std::string(to_string(n.monoid)) + "(" + inlay::to_string(n.sym) + " < " +
-                    inlay::to_string(n.index[0]);
+    const ExprNode& body = e.arena->node(n.args[0]);
+    const bool wraps = is_wrapping(n);
+    std::string s = std::string(to_string(wraps ? Monoid::sum : n.monoid)) + "(" + inlay::to_string(n.sym) +
+                    " < " + inlay::to_string(n.index[0]);
     for (std::size_t i = 1; i + 1 < n.index.size(); i += 2)
       s += (i == 1 ? " over [" : " and [") + inlay::to_string(n.index[i]) + ", " +
            inlay::to_string(n.index[i + 1]) + ")";
-    return s + ", " + arg(0) + ")";
+    if (!wraps) return s + ", " + arg(0) + ")";
+    const std::string word =
+        body.fn == Fn::to_number ? text_of({e.arena, body.args[0]}, name, left) : "int(" + arg(0) + ")";
+    return "float(" + s + ", " + word + "))";
+  }
+  case Fn::word: { // a sum of integers is one
+    const std::string number = arg(0), before = "float(";
+    return is_wrapping(e.arena->node(n.args[0])) && number.starts_with(before)
+               ? number.substr(before.size(), number.size() - before.size() - 1)
+               : "int(" + number + ")";
   }
   default: return call(std::string(integer_function(n.fn)));
   }

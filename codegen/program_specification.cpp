@@ -88,7 +88,7 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
     s.value = to_number(s.value);
   }
   check_integers("computes", s.value, [&](const ExprNode& n, bool whole) {
-    if (n.fn == Fn::number) return whole;
+    if (n.fn == Fn::number || n.monoid == Monoid::wrapping_sum) return whole;
     if (n.fn != Fn::load) return false;
     const Element e = this->tensor(n.tensor).element;
     return whole ? names_rows(e) || e == Element::i8 : is_short(e);

@@ -566,9 +566,21 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
       from.element, where);
 }
 
-Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where where) {
+Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element element, Where where) {
   check_own(fragments_, from, "fold", where);
-  if (from.element == Element::i64 || from.element == Element::f64)
+  if (element == Element::i32) {
+    if (monoid != Monoid::sum || from.element != Element::i32)
+      throw CodegenError("fold: a " + std::string(to_string(monoid)) + " of " + to_string(from.element) +
+                             " as i32",
+                         "line   " + std::to_string(where.line()),
+                         monoid == Monoid::sum ? "k.map({x}, integer(x), i32) before it"
+                                               : "a fold in f32, exact up to 2^24");
+    monoid = Monoid::wrapping_sum;
+  } else if (element != Element::f32) {
+    throw CodegenError("fold: its result would be " + to_string(element),
+                       "line   " + std::to_string(where.line()),
+                       "f32, or i32 of a fragment of i32; a k.map of the result gives " + to_string(element));
+  } else if (from.element == Element::i64 || from.element == Element::f64)
     throw CodegenError("fold: its fragment holds " + to_string(from.element) +
                            ", and it folds numbers of f32",
                        "line   " + std::to_string(where.line()),
@@ -579,7 +591,7 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.
   std::vector<int> extents = from.extents;
   extents[static_cast<std::size_t>(axis)] = 1;
-  const Fragment f = fragment(Element::f32, without_axis(from.tv, static_cast<std::size_t>(axis)), extents);
+  const Fragment f = fragment(element, without_axis(from.tv, static_cast<std::size_t>(axis)), extents);
 
   // Waves that differ only along the axis exchange their parts through LDS: one word a wave and value.
   FoldOp op{f.id, from.id, monoid, axis, -1};
@@ -598,7 +610,7 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
                          from.tv, from.extents.size(), static_cast<std::size_t>(axis), target_->wave_size)));
     const std::vector<int> shape =
         rows == 1 ? std::vector{f.values(), waves} : std::vector{f.values(), waves, rows};
-    const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, shape);
+    const Tensor parts = lds("fold" + std::to_string(f.id), element, shape);
     op.exchange = parts.id;
   }
   append(op, where);

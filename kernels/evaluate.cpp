@@ -315,9 +315,7 @@ private:
         if (part && (bound(0) < bound(1) || bound(0) >= bound(2))) return;
         double& sum = out.data[static_cast<std::size_t>(at[0])];
         const double v = a->data[static_cast<std::size_t>(at[1])];
-        sum = n.monoid == Monoid::sum   ? sum + v
-              : n.monoid == Monoid::max ? std::max(sum, v)
-                                        : std::min(sum, v);
+        sum = combined(n.monoid, sum, v);
       });
     }
     extent_.erase(k);

@@ -826,11 +826,12 @@ void add_program(py::module_& m) {
            }),
            "from_"_a, "axis"_a, "origin"_a, "bound"_a, "beyond"_a,
            "`from_` inside of the tensor that it was loaded from, `beyond` outside.")
-      .def("fold", located(+[](const Owner& k, Name name, const PyFragment& from, int axis) {
-             return PyFragment{k, to(k).fold(monoid(name), of(k, from), axis, here())};
+      .def("fold", located(+[](const Owner& k, Name name, const PyFragment& from, int axis, Name type) {
+             return PyFragment{k, to(k).fold(monoid(name), of(k, from), axis, element(k, type), here())};
            }),
-           "monoid"_a, "from_"_a, "axis"_a,
-           "The sum, max or min of a tile along an axis; every thread gets it.")
+           "monoid"_a, "from_"_a, "axis"_a, "element"_a = "f32",
+           "The sum, max or min of a tile along an axis; every thread gets it. \"i32\": the sum of a "
+           "fragment of i32, modulo 2^32.")
       .def("fold", located(+[](const Owner& k, Name name, const PySym& extent, const py::function& body) {
              return PyExpr{k, to(k).fold(monoid(name), of(k, extent), indexed(k, body))};
            }),

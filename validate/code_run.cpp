@@ -685,6 +685,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::map: map(i, number); break;
     case InstKind::fold_values: {
+      if (i.monoid == Monoid::wrapping_sum) throw NotFollowed{"a fold of integers modulo 2^32"};
       std::vector<Number> out(threads);
       for (std::size_t th = 0; th < threads; ++th) {
         bool first = true;

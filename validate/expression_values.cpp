@@ -121,6 +121,10 @@ std::optional<Number> ExpressionValues::at(std::span<const std::int64_t> coordin
 }
 
 std::optional<Number> ExpressionValues::fold(Node& n) {
+  if (n.monoid == codegen::Monoid::wrapping_sum) {
+    missing_ = "integers modulo 2^32";
+    return std::nullopt;
+  }
   std::vector<std::int64_t> key;
   if (n.kept) {
     for (const int slot : n.free) key.push_back(now_[static_cast<std::size_t>(slot)]);

@@ -436,6 +436,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
   asks_nothing(t);
+  if (i.monoid == Monoid::wrapping_sum && !t.partial) t.expr = as_i32(t.expr);
   // The index that is folded: the columns that are the coordinate along the axis. None where parts of several waves are joined.
   const bool joins = i.position.size() != i.uses.size();
   const int wanted = t.partial || joins ? -1 : folded_column(i);
@@ -522,7 +523,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
                     : "it is " + to_string(x_.constant(f.fill), name_of_tensor()) + ", and elements from ") +
                    to_string(f.bound) + " on take part\n  hint   k.fill(x, axis, " + to_string(*origin) +
                    ", " + to_string(f.bound) + ", " +
-                   (i.monoid == Monoid::sum   ? "0"
+                   (!idempotent(i.monoid)     ? "0"
                     : i.monoid == Monoid::max ? "-INFINITY"
                                               : "INFINITY") +
                    ") before the fold, or inside(index, " + to_string(f.bound) +

@@ -520,6 +520,12 @@ private:
   // What was asked on the way to what is stored, the specification asks too, of the same element.
   void asked_of(Expr wanted, Expr expected, const std::vector<Asked>& asked,
                 const std::function<Expr(Expr)>& settled);
+  // What a map adds to operand 0 modulo 2^32, as a number of i32: of integer(x0) + f, float(f). Nothing where it is no such sum.
+  std::optional<Expr> wrapping_rest(Expr map);
+  // A register of i32 holds a number of i32: what it holds, as sums modulo 2^32 have their elements.
+  Expr as_i32(Expr e);
+  // integer(x0) + integer(x1) + ... of wrapping sums under way, each once: the fold goes on. With `of_i32` x0 + x1, too.
+  bool adds_wrapping(Expr map, const std::vector<Term>& terms, bool of_i32);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms, const std::vector<int>& columns);
@@ -555,21 +561,21 @@ private:
   static constexpr int depth_of_maps = 4; ///< maps of results of maps that are looked at
   Computed computed(const Reg& reg, int depth = depth_of_maps);
   Computed computed(const Inst& map, Expr e, int depth);
+  // Whether integers in it are made of what memory holds, and of nothing that f32 has rounded.
+  bool as_loaded(const Inst& map, Expr e);
   // The most that rounding makes of anything that a map truncates.
   double error_of_truncated();
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);
-  // Maps of a loop that add to what it carries, x0 + f, where f is no fold: sums lane by lane.
+  // Maps of a loop that add to what it carries, x0 + f or integer(x0) + f, where f is no fold: sums lane by lane.
   bool find_lane_sums(const CodeRegion& r);
   // What such a map leaves: elements that follow one another from trip to trip are a sum over an index, of which each work-item has
   // a part of its own. Nothing where they are none.
   std::optional<Term> lane_sum(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
   // t as the part of a sum of `body`, up to `limit` where that is known, that holds index `origin`, or `origin` and a column. Nothing where t is another element.
-  std::optional<Term> part_at(const Term& t, Sym origin, std::optional<std::size_t> column,
+  std::optional<Term> part_at(const Term& t, Monoid monoid, Sym origin, std::optional<std::size_t> column,
                               const std::vector<int>& columns, Expr body, std::optional<Sym> limit);
-  // Whether integers in it are made of what memory holds, and of nothing that f32 has rounded.
-  bool as_loaded(const Inst& map, Expr e);
   // The sets that have one number each: those of a column.
   int singles(int column);
 

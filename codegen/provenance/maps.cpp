@@ -173,6 +173,9 @@ void Interpreter::apply_map(State& s, const Inst& i) {
 
   Term out;
   const auto open = [](const Term& t) { return t.partial; };
+  const auto element = [&](const Reg& r) { return code_.registers[static_cast<std::size_t>(r.id)].element; };
+  const bool of_i32 =
+      std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) { return element(r) == Element::i32; });
   if (lane_sums_.contains(i.op)) {
     if (auto sum = lane_sum(map, terms, columns)) {
       sum->columns = columns;
@@ -189,7 +192,8 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   if (what.fn == Fn::parameter && terms[static_cast<std::size_t>(what.tensor)].partial) {
     (void)normal_of(map);
     out = terms[static_cast<std::size_t>(what.tensor)]; // a copy
-  } else if (std::any_of(terms.begin(), terms.end(), open) && joins(map, terms)) {
+  } else if (std::any_of(terms.begin(), terms.end(), open) &&
+             (joins(map, terms) || (element(i.def) == Element::i32 && adds_wrapping(map, terms, of_i32)))) {
     (void)normal_of(map);
     out = join_all(terms, columns);
   } else {
@@ -200,6 +204,14 @@ void Interpreter::apply_map(State& s, const Inst& i) {
         const bool number =
             t.monoid == Monoid::max && domains_.bounded(map, static_cast<int>(k)) && !domains_.above(t.expr);
         t = number_of(t, columns, number);
+      }
+    // Nothing but such sums is linear in one modulo 2^32.
+    for (Term& t : terms)
+      if (t.partial && t.monoid == Monoid::wrapping_sum) {
+        t.columns = columns;
+        t = complete_term(std::move(t));
+        std::vector<int> same = columns;
+        rename(t, same); // completing may have dropped columns
       }
     std::optional<Term> sum;
     if (std::any_of(terms.begin(), terms.end(), open)) sum = linear(map, terms, columns);
@@ -221,7 +233,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const Element held = code_.registers[static_cast<std::size_t>(i.def.id)].element;
   for (Fact& f : out.facts)
     if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
-  if (held == Element::i32 && adds_operands(i.map))
+  if (held == Element::i32 && adds_operands(i.map) && !(out.partial && out.monoid == Monoid::wrapping_sum))
     whole_numbers(out, [&] { return to_string(i.map, name_of_tensor()); });
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
@@ -249,6 +261,36 @@ void Interpreter::whole_numbers(const Term& t, const std::function<std::string()
 }
 
 namespace {
+// How large an integer is at most, as i32, whatever it is made of.
+double most_of_integer(const Expressions& x, const ExprNode& n) {
+  const auto constant = [&](std::size_t k) -> std::optional<double> {
+    const ExprNode& of = x.node(n.args[k]);
+    return of.fn == Fn::integer ? std::optional(of.value) : std::nullopt;
+  };
+  constexpr double any = -static_cast<double>(INT32_MIN);
+  switch (n.fn) {
+  case Fn::integer:
+    return std::abs(static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(n.value))));
+  case Fn::popcount:
+  case Fn::leading_zeros:
+  case Fn::trailing_zeros: return 32;
+  case Fn::word_less:
+  case Fn::word_less_signed:
+  case Fn::word_equal: return 1;
+  case Fn::word_and: { // no more than any of them that has no sign
+    double most = any;
+    for (std::size_t k = 0; k < n.args.size(); ++k) most = std::min(most, constant(k).value_or(any));
+    return most;
+  }
+  case Fn::word_shr:
+    if (const auto by = constant(1); by && std::fmod(*by, 32) != 0)
+      return std::exp2(32 - std::fmod(*by, 32)) - 1;
+    return any;
+  case Fn::choose:
+    return std::max(most_of_integer(x, x.node(n.args[1])), most_of_integer(x, x.node(n.args[2])));
+  default: return any;
+  }
+}
 // x x, or more of them.
 bool is_square(const ExprNode& power) { return power.value >= 1 && power.value == std::floor(power.value); }
 } // namespace
@@ -300,6 +342,18 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
     return out.most + out.error < 0x1p31 ? out : Computed{}; // an i32 ends there
   }
   case Fn::to_number: return arg(0);
+  case Fn::integer:
+  case Fn::popcount:
+  case Fn::leading_zeros:
+  case Fn::trailing_zeros:
+  case Fn::word_less:
+  case Fn::word_less_signed:
+  case Fn::word_equal:
+  case Fn::word_and:
+  case Fn::word_shr: { // of other bits, where they are not as memory has them, it is any other such number
+    const double most = most_of_integer(*e.arena, n);
+    return rounded({most, as_loaded(map, e) ? 0 : 2 * most, true});
+  }
   case Fn::inside: return arg(0).or_else(number(n.value));
   case Fn::choose: return arg(1).or_else(arg(2));
   case Fn::add:
@@ -322,6 +376,26 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
   }
 }
 
+bool Interpreter::as_loaded(const Inst& map, Expr e) {
+  const ExprNode n = e.node();
+  if (n.fn == Fn::parameter) {
+    bool loaded = true;
+    const auto count = static_cast<std::size_t>(map.def.count),
+               first = static_cast<std::size_t>(n.tensor) * count;
+    each_inst([&](const Inst& i) {
+      for (std::size_t k = first; k < first + count; ++k)
+        if (i.def.id == map.uses[k].id) loaded = loaded && i.kind == InstKind::load;
+    });
+    return loaded;
+  }
+  // Integers of integers are exact; what a number is made an integer of may have been rounded.
+  const bool exact =
+      n.fn == Fn::constant || n.fn == Fn::number || (n.fn >= Fn::integer && n.fn != Fn::truncated);
+  return exact && std::all_of(n.args.begin(), n.args.end(), [&](int a) {
+           return as_loaded(map, {e.arena, a});
+         });
+}
+
 double Interpreter::error_of_truncated() {
   if (error_of_truncated_) return *error_of_truncated_;
   double most = 0;
@@ -333,36 +407,6 @@ double Interpreter::error_of_truncated() {
       for (const int a : n.args) look({e.arena, a});
     };
     look(i.map);
-// How large an integer is at most, as i32, whatever it is made of.
-double most_of_integer(const Expressions& x, const ExprNode& n) {
-  const auto constant = [&](std::size_t k) -> std::optional<double> {
-    const ExprNode& of = x.node(n.args[k]);
-    return of.fn == Fn::integer ? std::optional(of.value) : std::nullopt;
-  };
-  constexpr double any = -static_cast<double>(INT32_MIN);
-  switch (n.fn) {
-  case Fn::integer:
-    return std::abs(static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(n.value))));
-  case Fn::popcount:
-  case Fn::leading_zeros:
-  case Fn::trailing_zeros: return 32;
-  case Fn::word_less:
-  case Fn::word_less_signed:
-  case Fn::word_equal: return 1;
-  case Fn::word_and: { // no more than any of them that has no sign
-    double most = any;
-    for (std::size_t k = 0; k < n.args.size(); ++k) most = std::min(most, constant(k).value_or(any));
-    return most;
-  }
-  case Fn::word_shr:
-    if (const auto by = constant(1); by && std::fmod(*by, 32) != 0)
-      return std::exp2(32 - std::fmod(*by, 32)) - 1;
-    return any;
-  case Fn::choose:
-    return std::max(most_of_integer(x, x.node(n.args[1])), most_of_integer(x, x.node(n.args[2])));
-  default: return any;
-  }
-}
   });
   error_of_truncated_ = most;
   return most;
@@ -414,18 +458,6 @@ double Interpreter::most_of(Expr e, std::set<int> within) {
     return std::min(any, word.fn == Fn::truncated && most < any ? most + error_of_truncated() : most);
   }
   case Fn::power: return is_square(n) ? std::pow(arg(0), n.value) : INFINITY;
-  case Fn::integer:
-  case Fn::popcount:
-  case Fn::leading_zeros:
-  case Fn::trailing_zeros:
-  case Fn::word_less:
-  case Fn::word_less_signed:
-  case Fn::word_equal:
-  case Fn::word_and:
-  case Fn::word_shr: { // of other bits, where they are not as memory has them, it is any other such number
-    const double most = most_of_integer(*e.arena, n);
-    return rounded({most, as_loaded(map, e) ? 0 : 2 * most, true});
-  }
   case Fn::fold: {
     if (n.monoid != Monoid::sum) return INFINITY;
     const auto at_most = [](Sym count) {
@@ -448,26 +480,6 @@ std::function<std::string(int)> Interpreter::name_of_tensor() const {
 bool Interpreter::same_bound(Sym index, Sym bound, const Fact& f) const {
   return (index == f.index && bound == f.bound) ||
          (relate(index) == relate(f.index) && relate(bound) == relate(f.bound));
-bool Interpreter::as_loaded(const Inst& map, Expr e) {
-  const ExprNode n = e.node();
-  if (n.fn == Fn::parameter) {
-    bool loaded = true;
-    const auto count = static_cast<std::size_t>(map.def.count),
-               first = static_cast<std::size_t>(n.tensor) * count;
-    each_inst([&](const Inst& i) {
-      for (std::size_t k = first; k < first + count; ++k)
-        if (i.def.id == map.uses[k].id) loaded = loaded && i.kind == InstKind::load;
-    });
-    return loaded;
-  }
-  // Integers of integers are exact; what a number is made an integer of may have been rounded.
-  const bool exact =
-      n.fn == Fn::constant || n.fn == Fn::number || (n.fn >= Fn::integer && n.fn != Fn::truncated);
-  return exact && std::all_of(n.args.begin(), n.args.end(), [&](int a) {
-           return as_loaded(map, {e.arena, a});
-         });
-}
-
 }
 
 void Interpreter::want(std::vector<Fact>& facts, const Fact& f) const {
@@ -688,6 +700,27 @@ Asked Interpreter::asking(const Domains::Of& of, unsigned need, const Inst* by) 
   return out;
 }
 
+Expr Interpreter::as_i32(Expr e) { return x_.normal(to_number(integer(e))); }
+
+bool Interpreter::adds_wrapping(Expr map, const std::vector<Term>& terms, bool of_i32) {
+  const auto wraps = [](const Term& t) { return t.partial && t.monoid == Monoid::wrapping_sum; };
+  if (std::none_of(terms.begin(), terms.end(), wraps)) return false;
+  const ExprNode whole = x_.normal(map).node();
+  const bool words = whole.fn == Fn::to_number;
+  const ExprNode sum = words ? x_.node(whole.args[0]) : whole;
+  if (words ? sum.fn != Fn::word_add : !of_i32 || sum.fn != Fn::add) return false;
+  std::set<int> added;
+  for (const int a : sum.args) {
+    const ExprNode& word = x_.node(a);
+    if (words && word.fn != Fn::word) return false;
+    const ExprNode& x = words ? x_.node(word.args[0]) : word;
+    if (x.fn != Fn::parameter || !added.insert(x.tensor).second) return false;
+  }
+  return added.size() == terms.size() && std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
+           return wraps(t) || (!t.partial && t.expr == x_.constant(0));
+         });
+}
+
 bool Interpreter::joins(Expr map, const std::vector<Term>& terms) {
   const ExprNode n = x_.normal(map).node();
   const std::optional<Monoid> monoid = n.fn == Fn::max   ? std::optional(Monoid::max)
@@ -810,6 +843,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
       std::vector<Asked> asked;
       if (const Expr in_order = ordered(t.expr, asked); asked.empty()) t.expr = in_order;
     }
+    if (operand != 0) t.summed_by = summed_by(*at_, static_cast<std::size_t>(operand));
     parts.push_back(std::move(t));
   }
   if (parts.empty()) {
@@ -843,7 +877,6 @@ Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector
     if (n.fn != Fn::load) return std::nullopt;
     const auto moves = [&](Sym s) { // with k already, or with the index of a fold in the factor
       const auto all = symbols(s);
-    if (operand != 0) t.summed_by = summed_by(*at_, static_cast<std::size_t>(operand));
       return std::any_of(all.begin(), all.end(), [&](AtomId a) {
         const std::string& name = context_.atom(a).name;
         return a == *bound_.as_atom() ||
@@ -903,6 +936,23 @@ std::optional<Expr> without_first(Expressions& x, Expr e) {
 }
 } // namespace
 
+std::optional<Expr> Interpreter::wrapping_rest(Expr map) {
+  const ExprNode whole = x_.normal(map).node();
+  if (whole.fn != Fn::to_number || x_.node(whole.args[0]).fn != Fn::word_add) return std::nullopt;
+  const auto first = [&](int id) {
+    const ExprNode& word = x_.node(id);
+    if (word.fn != Fn::word) return false;
+    const ExprNode& x = x_.node(word.args[0]);
+    return x.fn == Fn::parameter && x.tensor == 0;
+  };
+  std::vector<int> args = x_.node(whole.args[0]).args;
+  const auto at = std::find_if(args.begin(), args.end(), first);
+  if (at == args.end()) return std::nullopt;
+  args.erase(at);
+  return x_.normal(
+      to_number(args.size() == 1 ? Expr{&x_, args[0]} : x_.make({.fn = Fn::word_add, .args = args})));
+}
+
 bool Interpreter::find_lane_sums(const CodeRegion& r) {
   std::set<int> folded;
   for (const Inst& i : r.body)
@@ -916,7 +966,8 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
     const bool of_fold =
         std::any_of(i.uses.begin(), i.uses.end(), [&](const Reg& u) { return folded.contains(u.id); });
     if (!update || of_fold) continue;
-    const auto rest = without_first(x_, i.map);
+    auto rest = without_first(x_, i.map);
+    if (!rest) rest = wrapping_rest(i.map);
     if (!rest || x_.parameters(*rest).contains(0)) continue;
     lane_sums_.insert(i.op);
     found = true;
@@ -926,7 +977,9 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
 
 std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& terms,
                                           const std::vector<int>& columns) {
-  const auto rest = without_first(x_, map);
+  auto rest = without_first(x_, map);
+  const Monoid monoid = rest ? Monoid::sum : Monoid::wrapping_sum;
+  if (!rest) rest = wrapping_rest(map);
   if (!rest || std::any_of(terms.begin() + 1, terms.end(), [](const Term& t) { return t.partial; }))
     return {};
   if (!terms[0].partial && terms[0].expr.node().fn == Fn::constant) return {}; // nothing was added yet
@@ -942,15 +995,17 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
   if (terms[0].partial) {
     const Term& sum = terms[0];
     // The part that comes now: where it has to begin, and over which column.
-    if (sum.monoid != Monoid::sum) return {};
+    if (sum.monoid != monoid) return {};
     if (!sum.has_part) {
       if (sum.intervals.size() != 1) return {};
-      const auto now = part_at(next, sum.intervals[0].second, std::nullopt, columns, sum.expr, sum.limit);
+      const auto now =
+          part_at(next, monoid, sum.intervals[0].second, std::nullopt, columns, sum.expr, sum.limit);
       return now ? std::optional(both(sum, *now)) : std::nullopt;
     }
     for (std::size_t c = 0; c < columns.size(); ++c)
       if (singles(columns[c]) == sum.first_sets)
-        if (const auto now = part_at(next, sum.origin + Sym(sum.stride), c, columns, sum.expr, sum.limit))
+        if (const auto now =
+                part_at(next, monoid, sum.origin + Sym(sum.stride), c, columns, sum.expr, sum.limit))
           return both(sum, *now);
     return {};
   }
@@ -978,15 +1033,15 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
   if (!apart || *apart < Int(1)) return {};
   for (const auto& [a, b] : moved)
     if (!(a == from + of_column) || !(b == to + of_column)) return {};
-  const auto now = part_at(next, to, column, columns, body, std::nullopt);
-  const auto before = now ? part_at(terms[0], from, column, columns, body, now->limit) : std::nullopt;
+  const auto now = part_at(next, monoid, to, column, columns, body, std::nullopt);
+  const auto before = now ? part_at(terms[0], monoid, from, column, columns, body, now->limit) : std::nullopt;
   if (!before) return {};
   return both(*before, *now);
 }
 
-std::optional<Term> Interpreter::part_at(const Term& t, Sym origin, std::optional<std::size_t> column,
-                                         const std::vector<int>& columns, Expr body,
-                                         std::optional<Sym> limit) {
+std::optional<Term> Interpreter::part_at(const Term& t, Monoid monoid, Sym origin,
+                                         std::optional<std::size_t> column, const std::vector<int>& columns,
+                                         Expr body, std::optional<Sym> limit) {
   const Sym index = column ? origin + dollar(*column) : origin;
   const std::pair<AtomId, Sym> here[] = {{*bound_.as_atom(), index}};
   const Expr wanted = x_.normal(replaced_(body, here)), held = x_.normal(t.expr);
@@ -999,7 +1054,7 @@ std::optional<Term> Interpreter::part_at(const Term& t, Sym origin, std::optiona
   Term out = t;
   out.expr = body;
   out.partial = true;
-  out.monoid = Monoid::sum;
+  out.monoid = monoid;
   out.facts.clear();
   bool limited = false;
   for (const Fact& f : t.facts) {

@@ -475,8 +475,10 @@ Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
 int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
   const std::string claim =
       "the parts of " + to.name + " that workgroups add make up its sum, each element once";
-  if (t.monoid != Monoid::sum || t.has_part)
-    refute(claim, describe(t), "it is no part of a sum over an interval");
+  // What adds to memory of i32 does so modulo 2^32.
+  const bool sums =
+      t.monoid == Monoid::sum || (t.monoid == Monoid::wrapping_sum && to.element == Element::i32);
+  if (!sums || t.has_part) refute(claim, describe(t), "it is no part of a sum over an interval");
   const Sym limit = relate(t.limit);
   for (const GridAxis& g : p_.grid()) {
     if (!(relate(world(g.extent)) == limit)) continue;

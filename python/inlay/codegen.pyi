@@ -268,10 +268,10 @@ class Program:
     def fill(self, from_: Fragment, axis: int, origin: Union[Sym, int], bound: Union[Sym, int], beyond: float) -> Fragment:
         """`from_` inside of the tensor that it was loaded from, `beyond` outside."""
     @overload
-    def fold(self, monoid: str, from_: Fragment, axis: int) -> Fragment:
+    def fold(self, monoid: str, from_: Fragment, axis: int, element: str = ...) -> Fragment:
         """fold(*args, **kwargs)
 
-        The sum, max or min of a tile along an axis; every thread gets it.
+        The sum, max or min of a tile along an axis; every thread gets it. "i32": the sum of a fragment of i32, modulo 2^32.
 
         In a specification: over 0 <= i < extent of body(i)."""
     @overload

@@ -127,7 +127,8 @@ double value(Expr e, std::map<AtomId, std::int64_t>& at) {
       if (!part) continue;
       at[k] = i;
       const double x = arg(0);
-      out = n.monoid == Monoid::sum ? out + x : n.monoid == Monoid::max ? std::max(out, x) : std::min(out, x);
+      out = n.monoid == Monoid::max ? std::max(out, x) : n.monoid == Monoid::min ? std::min(out, x) : out + x;
+      if (n.monoid == Monoid::wrapping_sum) out -= 0x1p32 * std::floor(out / 0x1p32 + 0.5);
     }
     at.erase(k);
     return out;
@@ -205,7 +206,7 @@ Expr random_integer(World& w, std::mt19937_64& random, int depth, Sym index) {
     default: return truncated(w.load(static_cast<int>(random() % 3), index) * 4e9 - 3e9);
     }
   }
-  switch (random() % 20) {
+  switch (random() % 21) {
   case 0: return sub() + sub();
   case 1: return sub() - sub();
   case 2: return sub() * sub();
@@ -225,6 +226,11 @@ Expr random_integer(World& w, std::mt19937_64& random, int depth, Sym index) {
   case 16: return integer(to_number(sub()));
   case 17: return leading_zeros(sub());
   case 18: return trailing_zeros(sub());
+  case 19: { // of none, of one, of some
+    const Sym extents[] = {Sym(0), Sym(1), w.m};
+    return w.fold(Monoid::sum, extents[random() % 3],
+                  [&](Sym k) { return random_integer(w, random, depth - 1, random() % 3 == 0 ? index : k); });
+  }
   default: return ~sub();
   }
 }
@@ -249,15 +255,17 @@ TEST_CASE("expression: integers and their normal forms are the same modulo 2^32,
     INFO(text(e) << " as " << text(n));
     REQUIRE(value(e, w.at) == value(n, w.at));
     REQUIRE(w.x.normal(n) == n);
-    REQUIRE(parse_expression(w.x, w.context, text(n), [&](std::string_view name) {
-              const auto at = std::find(tensors.begin(), tensors.end(), name);
-              return at == tensors.end() ? -1 : static_cast<int>(at - tensors.begin());
-            }) == n);
+    const Expr read = parse_expression(w.x, w.context, text(n), [&](std::string_view name) {
+      const auto at = std::find(tensors.begin(), tensors.end(), name);
+      return at == tensors.end() ? -1 : static_cast<int>(at - tensors.begin());
+    });
+    // A sum's number is written as that of an integer.
+    REQUIRE((text(n).find("sum(") == std::string::npos ? read : w.x.normal(read)) == n);
     folded += n == e ? 0 : 1;
     // What the evaluator and the reference of kernels use says the same.
     std::function<double(Expr)> by_library = [&](Expr of) -> double {
       const ExprNode& node = of.node();
-      if (node.fn == Fn::load || node.fn == Fn::number) return value(of, w.at);
+      if (node.fn == Fn::load || node.fn == Fn::number || node.fn == Fn::fold) return value(of, w.at);
       std::vector<double> x;
       for (const int a : node.args) x.push_back(by_library({&w.x, a}));
       return function_value(node, x);
@@ -288,6 +296,13 @@ TEST_CASE("expression: identities of integers, and what is no integer") {
   other(truncated(to_number(a)), a); // an f32 has 24 bits of it
   other(to_number(a) + to_number(b), to_number(a + b));
   other((a + b) * 3.0, a * 3.0 + b); // nothing is distributed, and this is another one
+  // A sum of integers wraps, as none of their numbers does.
+  const auto elements = [&](Sym k) { return truncated(w.load(0, k) * 4e9); };
+  const Expr sum = w.fold(Monoid::sum, w.m, elements);
+  other(to_number(sum), w.fold(Monoid::sum, w.m, [&](Sym k) { return to_number(elements(k)); }));
+  other(sum * 2.0, w.fold(Monoid::sum, w.m, [&](Sym k) { return elements(k) * 3.0; }));
+  same(w.fold(Monoid::sum, Sym(1), elements), elements(Sym(0)));
+  same(to_number(w.fold(Monoid::sum, Sym(0), elements)), w.x.constant(0));
   for (const auto& wrong : std::vector<std::function<Expr()>>{
            [&] { return a + x; }, [&] { return a * 0.5; }, [&] { return a + 1e10; }, [&] { return a / b; },
            [&] { return exp(a); }, [&] { return max(a, b); }, [&] { return x & 3; },
@@ -295,7 +310,7 @@ TEST_CASE("expression: identities of integers, and what is no integer") {
            [&] { return choose(x, a, b); }, [&] { return choose(a, b, x); },
            [&] { return select(a, b, x, x); }, [&] { return inside(w.m, w.n, a, 0); },
            [&] { return w.x.integer(std::int64_t{1} << 32); },
-           [&] { return w.fold(Monoid::sum, w.m, [&](Sym) { return a; }); }})
+           [&] { return w.fold(Monoid::max, w.m, [&](Sym) { return a; }); }})
     CHECK_THROWS_AS(wrong(), CodegenError);
 }
 
@@ -419,6 +434,7 @@ TEST_CASE("text is read as the expression that it prints as") {
         "1 / (1 + exp2(-a(i,j)))", "min(q < k, a(i,q)) - inf", "sqrt(a(i,j)) - rcp(b(i,j))",
         "sum(q < k/32, b(j,q) * sum(p < 32, a(i,32*q + p)))", "float(iadd(int(a(i,j)), 0xd2511f53, 7u))",
         "choose(less(int(a(i,j)), trunc(b(i,j))), a(i,j), round(b(i,j)))",
+        "float(sum(q < k, xor(int(a(i,q)), 5u))) * sum(q < k, a(i,q))", "shr(sum(q < k, int(a(i,q))), 5u)",
         "from_bits(xor(bits(a(i,j)), 0x80000000))"}) {
     INFO(s);
     const Expr e = read(s);

@@ -20,7 +20,7 @@
 // formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
 // which begins with a row, a matrix or zeros), segments (sums of rows from where a table says to where it says), counts (atomics
 // that add to LDS where a table says), masked (branches by what a trip reads), scores (a softmax in such branches), written (maps whose arithmetic is as it is written,
-// or not). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
+// or not), wraps (sums of integers). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
@@ -1656,6 +1656,59 @@ Drawn integers(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Rows of integers summed modulo 2^32: folds of a tile in each trip, lane by lane and folded behind the loop, or parts that are added to
+// memory.
+Drawn wraps(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), v = one_of(random, {1, 2, 4}),
+            rows = one_of(random, {1, 2, 4}), wide = std::max(v, threads * v / rows * one_of(random, {1, 2})),
+            kind = one_of(random, {0, 1, 2});
+  Program k("wraps", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 14, .multiple = v});
+  const Tensor Y = k.output("y", Element::i32, {M, Sym(1)}), X = k.input("x", Element::i32, {M, N}),
+               Z = k.input("z", Element::i32, {Sym(1), N});
+  const Words inner = Words::of_all(random, 2, 2), outer = Words::of_all(random, 1, 2);
+  // 0 where x is, as it is outside.
+  const auto body = [&](const std::vector<Expr>& e, Random* vary) {
+    const Expr x = integer(e[0]), y = inner.of(e, k.constant(5), vary);
+    return vary && chance(*vary, 2) ? y * x : x * y;
+  };
+  k.computes(Y, [&](const auto& c) {
+    const Expr sum = k.sum(N, [&](Sym i) { return body({k(X, {c[0], i}), k(Z, {0, i})}, nullptr); });
+    return kind == 2 ? sum : outer.of({to_number(sum)}, k.constant(5), nullptr);
+  });
+  const Sym bm = k.workgroups(0, M, rows), bn = kind == 2 ? k.workgroups(1, N, wide) : Sym(0);
+  const Layout tv = rows_tv(rows, wide, v, threads);
+  const auto load = [&](Sym t) {
+    return std::vector{k.load(k.tile(X, {rows, wide}, {bm, t}), tv, v),
+                       k.load(k.tile(Z, {1, wide}, {0, t}), without_axis(tv, 0), v)};
+  };
+  const auto fold = [&](Sym t) {
+    const Fragment y = k.map(
+        load(t), [&](const auto& e) { return body(e, &random); }, Element::i32);
+    return k.fold(Monoid::sum, y, 1, Element::i32);
+  };
+  const View to = k.tile(Y, {rows, 1}, {bm, 0});
+  if (kind == 2) {
+    k.add(fold(bn), to);
+  } else {
+    const bool lanes = kind == 1;
+    const Fragment acc = k.zeros(Element::i32, lanes ? tv : without_axis(tv, 1), {rows, lanes ? wide : 1});
+    k.loop(N, wide, {static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
+      if (lanes)
+        k.update(acc, load(t), [&](const auto& e) { return integer(e[0]) + body({e[1], e[2]}, &random); });
+      else
+        k.update(acc, {fold(t)}, [](const auto& e) { return integer(e[0]) + integer(e[1]); });
+    });
+    const Fragment sum = lanes ? k.fold(Monoid::sum, acc, 1, Element::i32) : acc;
+    k.store(k.map(
+                {sum}, [&](const auto& e) { return outer.of(e, k.constant(5), &random); }, Element::i32),
+            to, 1);
+  }
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, wide, v, 4)});
+  return {std::move(k), sizes};
+}
+
 // Rows that a table names: they replace what was there, or are added to it; their numbers in registers, or the workgroup's own.
 Drawn named_rows(Random& random) {
   const bool adds = chance(random, 2), by_workgroup = chance(random, 2);
@@ -2204,7 +2257,8 @@ const std::map<std::string, Drawn (*)(Random&)>& families() {
       {"windows", windows},     {"pages", pages},           {"parts", parts},
       {"formulas", formulas},   {"devices", devices},       {"columns", columns},
       {"sums", sums},           {"segments", segments},     {"counts", counts},
-      {"masked", masked},       {"scores", scores},         {"written", written}};
+      {"masked", masked},       {"scores", scores},         {"written", written},
+      {"wraps", wraps}};
   return all;
 }
 

@@ -436,8 +436,19 @@ private:
                                    : out ^ whole(i);
     return static_cast<double>(out);
   }
+  // As a register of i32 holds it: what differs by a multiple of 2^32, from -2^31 on. Tokens of what is added as numbers are less.
+  static double wrapped(double v) {
+    constexpr double modulus = 0x1p32;
+    return v - modulus * std::floor((v + modulus / 2) / modulus);
+  }
+  // An element of a wrapping sum, as integer(x) has it.
+  static double element_of(Monoid m, double v) {
+    if (m != Monoid::wrapping_sum || v == std::floor(v) || std::isnan(v)) return v;
+    return wrapped(static_cast<double>(static_cast<std::int64_t>(v * 0x1p40) & 0xffffffff));
+  }
   static double combine(Monoid m, double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return nan;
+    if (m == Monoid::wrapping_sum) return wrapped(a + b);
     return m == Monoid::sum ? a + b : m == Monoid::max ? std::max(a, b) : std::min(a, b);
   }
 
@@ -988,6 +999,7 @@ private:
           const double x = at(v, i.uses[0], l, static_cast<int>(e));
           if (i.combine) { // to what other workgroups added before; the first finds 0
             there = (m.written[static_cast<std::size_t>(to)] == 0 ? 0 : there) + x;
+            if (t.element == Element::i32) there = wrapped(there);
             m.written[static_cast<std::size_t>(to)] = 1;
           } else {
             there = x;
@@ -1100,7 +1112,9 @@ private:
             if (nest.op < i.op && i.op <= nest.last)
               bound[*nest.t.as_atom()] =
                   evaluate(nest.t, tiles_[static_cast<std::size_t>(s.numbers)]).value();
-          out.push_back(value(i.map, bound, operand));
+          const double made = value(i.map, bound, operand);
+          const bool in_i32 = code_.registers[static_cast<std::size_t>(i.def.id)].element == Element::i32;
+          out.push_back(in_i32 ? wrapped(made) : made);
         }
       auto& v = reg(w, i.def, s);
       for (int l = 0; l < lanes(); ++l)
@@ -1111,9 +1125,11 @@ private:
     case InstKind::fold_values: {
       std::vector<double> out;
       for (int l = 0; l < lanes(); ++l) {
-        double x = at(reg(w, i.uses[0], s), i.uses[0], l, 0);
-        for (std::size_t e = 1; e < i.uses.size(); ++e)
-          x = combine(i.monoid, x, at(reg(w, i.uses[e], s), i.uses[e], l, 0));
+        const auto element = [&](std::size_t e) {
+          return element_of(i.monoid, at(reg(w, i.uses[e], s), i.uses[e], l, 0));
+        };
+        double x = element(0);
+        for (std::size_t e = 1; e < i.uses.size(); ++e) x = combine(i.monoid, x, element(e));
         out.push_back(x);
       }
       auto& v = reg(w, i.def, s);

@@ -108,7 +108,7 @@ class Guide(unittest.TestCase):
                 importlib.import_module("wide_ids").main(target)  # checks its result
 
     def test_counts_and_masks(self):
-        for name in ("histogram", "block_sparse", "block_sparse_attention", "as_written"):
+        for name in ("histogram", "block_sparse", "block_sparse_attention", "as_written", "hamming"):
             for target in ("gfx90a", "gfx942", "gfx950"):
                 with self.subTest(name, target=target):
                     importlib.import_module(name).main(target)  # checks its result
@@ -527,6 +527,15 @@ class Refused(unittest.TestCase):
             k.add(v, k.tile(lds, [64], [0]).through(0, e))
             k.add(k.load(k.whole(lds), tv, 1), k.tile(H, [64], [0]))
             return k
+        def ones(w): return to_number(popcount(w))
+        kernel, x = count(lambda a: ones(integer(a)) * 3, lambda a: ones(integer(a)) * 3).build(), numpy.array([-127, 3, 9], numpy.int8)
+        h = numpy.zeros(64, numpy.int32)
+        kernel.run(h, numpy.array([5, 5, -1], numpy.int32), x, n=3)
+        self.assertEqual((h[5], h.sum()), (3 * (26 + 2),) * 2)
+        # Of bits of what was rounded it is not known that nothing is.
+        truncated = codegen.truncated
+        with self.assertRaisesRegex(codegen.ProgramError, "h is what the specification says"):
+            count(lambda a: ones(truncated(to_number(truncated(a * 0.35)) + 0.25)), lambda a: ones(truncated(a * 0.35 + 0.25))).build()
         kernel = count(lambda a: a * 1041, lambda a: a * 1041).build()
         h = numpy.zeros(64, numpy.int32)
         kernel.run(h, numpy.array([5, 5, -1], numpy.int32), numpy.array([-127, 3, 9], numpy.int8), n=3)
@@ -1394,6 +1403,189 @@ class Operations(unittest.TestCase):
             built.run(y, x, a, b, segments=a.size, n=7, d=65, check="all")
             ends = [(begin_of(max(0, int(i))), max(0, end_of(max(0, int(j))))) for i, j in zip(a, b)]
             numpy.testing.assert_array_equal(y, numpy.stack([x[i:max(i, j)].sum(0) for i, j in ends]))
+
+
+class Sums(unittest.TestCase):
+    """Sums of integers modulo 2^32, and several sums in one accumulator: right by numpy, or refused for the one place that is changed."""
+
+    @staticmethod
+    def row(*, lanes=False, body=lambda w: w, said=None, most=1 << 20, distance=2, ring=2, row=0, out="i32", after=None, said_after=None,
+            add=lambda a, b: integer(a) + integer(b), numbers=False, fold="i32", depth=None):
+        """y(m) = after(the sum of body(x(m, i)) over i)."""
+        k = Program("row", "gfx942", 256)
+        M, N = k.size("m", most=1 << 16), k.size("n", most=most)
+        Y, X = k.output("y", out, [M, 1]), k.input("x", "i32", [M, N])
+        of, after, said_after = said or body, after or (lambda s: s), said_after or after or (lambda s: s)
+        if numbers:
+            k.computes(Y, lambda m, _: k.sum(N, lambda i: X[m, i]))
+        else:
+            k.computes(Y, lambda m, _: said_after(k.sum(N, lambda i: of(integer(X[m, i])))))
+        r, tv = k.workgroups(0, M, 1), rows_tv(1, 1024, 4, 256)
+        acc = k.zeros("i32", tv if lanes else codegen.without_axis(tv, 1), [1, 1024 if lanes else 1])
+        @k.loop(depth or N, 1024, distance=distance, ring=ring)
+        def trip(t):
+            x = k.load(k.tile(X, [1, 1024], [r + row, t]), tv, 1)
+            if lanes:
+                k.update(acc, [x], lambda a, v: integer(a) + body(integer(v)))
+            else:
+                k.update(acc, [k.fold("sum", k.map([x], lambda v: body(integer(v)), "i32"), 1, fold)], add)
+        s = k.fold("sum", acc, 1, "i32") if lanes else acc
+        k.store(k.map([s], lambda v: after(integer(v)), "f32" if out == "f32" else "i32"), k.tile(Y, [1, 1], [r, 0]), 1)
+        return k
+
+    def runs(self, k, wanted, sizes=((1, 1), (2, 1024), (2, 1025), (1, 3000)), of=numpy.int32):
+        kernel, random = k.build(), numpy.random.default_rng(1)
+        for m, n in sizes:
+            x, y = random.integers(-2**31, 2**31, (m, n)).astype(numpy.int32), numpy.empty((m, 1), of)
+            kernel.run(y, x, m=m, n=n, check="all", stress=1)
+            numpy.testing.assert_array_equal(y[:, 0], wanted(x).astype(of))
+
+    def refused(self, k, why):
+        with self.assertRaisesRegex(inlay.ProgramError, why):
+            k.build()
+
+    def test_sums_of_integers(self):
+        def total(x): return x.astype(numpy.int64).sum(1).astype(numpy.uint64).astype(numpy.uint32)  # modulo 2^32
+        def word(x): return x.view(numpy.uint32).astype(numpy.int64)
+        for lanes in (False, True):
+            row = lambda **how: self.row(lanes=lanes, **how)
+            with self.subTest(lanes=lanes):
+                self.runs(row(), total)
+                self.runs(row(distance=0, ring=1), total)
+                self.runs(row(body=lambda w: w * w * 5), lambda x: total(x * x * numpy.int32(5)))
+                self.runs(row(body=lambda w: w >> 7), lambda x: total(word(x) >> 7))
+                self.runs(row(body=popcount), lambda x: numpy.unpackbits(x.view(numpy.uint8), axis=1).sum(1))
+                self.runs(row(after=lambda s: s ^ (s >> 16)), lambda x: total(x) ^ (total(x) >> 16))
+                self.runs(row(out="i64"), lambda x: total(x).view(numpy.int32), of=numpy.int64)
+                self.runs(row(out="f32", after=lambda s: to_number(s & 0xffff) * 0.5), lambda x: (total(x) & 0xffff) * 0.5, of=numpy.float32)
+                says, outside = "y is what the specification says", "what lies outside of a (wrapping )?sum is its empty element"
+                self.refused(row(body=lambda w: w * 2, said=lambda w: w), says)
+                self.refused(row(after=lambda s: s * 2, said_after=lambda s: s), says)
+                self.refused(row(out="f32", after=lambda s: to_number(s) * 0.5, said_after=lambda s: to_number(s)), says)
+                self.refused(row(numbers=True), says)  # it may be more than i32 has
+                self.refused(row(row=1), says)
+                self.refused(row(depth=1024), "claim")
+                self.refused(row(body=lambda w: w + 1), outside)
+                self.refused(row(body=codegen.leading_zeros), outside)
+        def half(said):
+            k = Program("half", "gfx942", 64)
+            M, N = k.size("m", most=1 << 10), k.size("n", most=1 << 12)
+            Y, X = k.output("y", "f32", [M, 1]), k.input("x", "i32", [M, N])
+            k.computes(Y, lambda m, _: said(k, N, lambda i: integer(X[m, i])))
+            r, tv = k.workgroups(0, M, 1), rows_tv(1, 64, 1, 64)
+            acc = k.zeros("i32", codegen.without_axis(tv, 1), [1, 1])
+            k.loop(N, 64, lambda t: k.update(acc, [k.fold("sum", k.load(k.tile(X, [1, 64], [r, t]), tv, 1), 1, "i32")],
+                                             lambda a, b: integer(a) + integer(b)), distance=0, ring=1)
+            k.store(k.map([acc], lambda v: v * 0.5), k.tile(Y, [1, 1], [r, 0]), 1)
+            return k
+        self.runs(half(lambda k, n, x: to_number(k.sum(n, x)) * 0.5), lambda x: total(x).view(numpy.int32) * 0.5, of=numpy.float32)
+        self.refused(half(lambda k, n, x: k.sum(n, lambda i: to_number(x(i)) * 0.5)), "y is what the specification says")
+        def tiles(add):
+            """Two tiles a trip."""
+            k = Program("tiles", "gfx942", 64)
+            M, N = k.size("m", most=1 << 10), k.size("n", most=1 << 12)
+            Y, X = k.output("y", "i32", [M, 1]), k.input("x", "i32", [M, N])
+            k.computes(Y, lambda m, _: k.sum(N, lambda i: integer(X[m, i])))
+            r, tv = k.workgroups(0, M, 1), rows_tv(1, 64, 1, 64)
+            acc = k.zeros("i32", codegen.without_axis(tv, 1), [1, 1])
+            @k.loop(N, 128, distance=0, ring=1)
+            def trip(t):
+                of = [k.fold("sum", k.load(k.tile(X, [1, 64], [r, 2 * t + i]), tv, 1), 1, "i32") for i in (0, 1)]
+                k.update(acc, of, add)
+            k.store(acc, k.tile(Y, [1, 1], [r, 0]), 1)
+            return k
+        self.runs(tiles(lambda a, b, c: integer(a) + integer(b) + integer(c)), total)
+        self.refused(tiles(lambda a, b, c: integer(a) + integer(b) + (integer(c) & 0)), "claim")
+        self.runs(self.row(add=lambda a, b: a + b), total)
+        self.runs(self.row(add=lambda a, b: integer(b) + integer(a)), total)
+        for add in (lambda a, b: integer(a) - integer(b), lambda a, b: integer(a) + integer(b) * 2, lambda a, b: integer(a) ^ integer(b),
+                    lambda a, b: integer(a) + integer(b) + 1, lambda a, b: integer(a) + integer(b) + integer(b)):
+            self.refused(self.row(add=add), "claim")
+
+    def test_a_sum_of_integers_is_of_a_fragment_of_i32(self):
+        k = Program("k", "gfx942", 64)
+        n, tv = k.size("n", most=1 << 10), rows_tv(1, 64, 1, 64)
+        f, i = (k.load(k.tile(k.input(e, e, [n, n]), [1, 64], [0, 0]), tv, 1) for e in ("f32", "i32"))
+        for from_, monoid, to in ((f, "sum", "i32"), (i, "max", "i32"), (i, "sum", "i64"), (f, "sum", "f16")):
+            with self.assertRaisesRegex(inlay.ProgramError, "fold: (a|its)"):
+                k.fold(monoid, from_, 1, to)
+        x = k.input("x", "i32", [n])
+        self.assertEqual(str(k.sum(n, lambda j: integer(x[j]))), "sum(_i0 < n, int(x(_i0)))")
+        with self.assertRaisesRegex(inlay.ProgramError, "max of integers"):
+            k.fold("max", n, lambda j: integer(x[j]))
+
+    def test_bounds_of_counts_of_bits(self):
+        """Sums of numbers, which i32 has to hold: what counts bits is 32 at most."""
+        def kernel(value, most, between=None):
+            k = Program("bits", "gfx942", 64)
+            M, N = k.size("m", most=most), k.size("n", most=4)
+            Y, X = k.output("y", "i32", [1, N]), k.input("x", "i32", [M, N])
+            of = between or (lambda w: to_number(value(w)))
+            k.computes(Y, lambda _, j: k.sum(M, lambda i: of(integer(X[i, j]))))
+            b, tv = k.workgroups(0, N, 64), rows_tv(1, 64, 1, 64)
+            acc = k.zeros("i32", tv, [1, 64])
+            @k.loop(M, 1, distance=0, ring=1)
+            def trip(t):
+                x = k.load(k.tile(X, [1, 64], [t, b]), tv, 1)
+                k.update(acc, [k.map([x], lambda v: value(integer(v)), "i32")], lambda a, v: a + v)
+            k.store(acc, k.tile(Y, [1, 64], [0, b]), 1)
+            return k
+        def count(v): return bin(int(v) & 0xffffffff).count("1")
+        def zeros(v): return 32 - (int(v) & 0xffffffff).bit_length()
+        random = numpy.random.default_rng(1)
+        for value, most, wanted in ((popcount, (1 << 26) - 1, count), (codegen.leading_zeros, (1 << 26) - 1, zeros),
+                                    (codegen.trailing_zeros, (1 << 26) - 1, lambda v: 32 if v == 0 else count((int(v) & -int(v)) - 1)),
+                                    (lambda w: w & 0xffff, 32768, lambda v: int(v) & 0xffff), (lambda w: w >> 16, 32768, lambda v: (int(v) & 0xffffffff) >> 16),
+                                    (lambda w: codegen.choose(codegen.less_signed(w, 0), popcount(w), 7), (1 << 26) - 1, lambda v: count(v) if v < 0 else 7)):
+            kernel_of = kernel(value, most).build()
+            for m in (1, 5):
+                x, y = random.integers(-2**31, 2**31, (m, 3)).astype(numpy.int32), numpy.empty((1, 3), numpy.int32)
+                x[0, 0] = 0
+                kernel_of.run(y, x, m=m, n=3, check="all")
+                numpy.testing.assert_array_equal(y[0], [sum(wanted(v) for v in c) for c in x.T])
+            self.refused(kernel(value, most + 1), "a sum of whole numbers stays inside of i32")
+        for value in (lambda w: w, lambda w: w & -2, lambda w: w >> 0, lambda w: codegen.shift_right_signed(w, 1), lambda w: popcount(w) * 4, lambda w: w & (1 << 31)):
+            self.refused(kernel(value, 4), "a sum of whole numbers stays inside of i32")
+
+    @staticmethod
+    def two(how, said):
+        """y(m) = the sum of said(a(m, i), b(m, i)) over i, by sums under way of which each trip adds a tile's."""
+        k = Program("two", "gfx942", 64)
+        M, N = k.size("m", most=1 << 12), k.size("n", most=1 << 14)
+        Y, A, B = k.output("y", "f32", [M, 1]), k.input("a", "f32", [M, N]), k.input("b", "f32", [M, N])
+        k.computes(Y, lambda m, _: k.sum(N, lambda i: said(A[m, i], B[m, i])))
+        r, tv = k.workgroups(0, M, 1), rows_tv(1, 256, 4, 64)
+        acc = k.zeros("f32", codegen.without_axis(tv, 1), [1, 1])
+        @k.loop(N, 256, distance=1, ring=2)
+        def trip(t):
+            a, b = (k.load(k.tile(X, [1, 256], [r, t]), tv, 1) for X in (A, B))
+            how(k, acc, a, b, lambda x: k.fold("sum", x, 1))
+        k.store(acc, k.tile(Y, [1, 1], [r, 0]), 1)
+        return k
+
+    def test_two_sums_in_one_accumulator(self):
+        plus = lambda s, *more: sum(more, s)
+        def product(k, a, b): return k.map([a, b], lambda x, y: x * y)
+        ways = ((lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], plus), lambda a, b: a + b),
+                (lambda k, acc, a, b, f: (k.update(acc, [f(a)], plus), k.update(acc, [f(b)], plus)), lambda a, b: a + b),
+                (lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], lambda s, x, y: s - x + y * 2), lambda a, b: 2 * b - a),
+                (lambda k, acc, a, b, f: k.update(acc, [f(product(k, a, b)), f(a)], plus), lambda a, b: a * b + a))
+        random = numpy.random.default_rng(1)
+        for n, (how, said) in enumerate(ways):
+            with self.subTest(n):
+                kernel = self.two(how, said).build()
+                for m, n in ((1, 1), (3, 255), (2, 1030)):
+                    a, b = random.integers(-4, 5, (2, m, n)).astype(numpy.float32)
+                    y = numpy.empty((m, 1), numpy.float32)
+                    kernel.run(y, a, b, m=m, n=n, check="all", stress=1)
+                    numpy.testing.assert_array_equal(y[:, 0], said(a, b).sum(1))
+                self.refused(self.two(how, lambda a, b: said(a, b) + a), "y is what the specification says")
+        for how in (lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], lambda s, x, y: (s + x) * 1.5 + y),
+                    lambda k, acc, a, b, f: k.update(acc, [f(a), f(a)], plus), lambda k, acc, a, b, f: k.update(acc, [f(a)], plus),
+                    lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], lambda s, x, y: x + y),
+                    lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], lambda s, x, y: s + x * y),
+                    lambda k, acc, a, b, f: k.update(acc, [f(a), f(b)], lambda s, x, y: s + s + x + y)):
+            self.refused(self.two(how, lambda a, b: a + b), "claim")
 
 
 class Values(unittest.TestCase):

@@ -20,7 +20,7 @@
 ///
 /// Beside numbers there are integers of 32 bits, modulo 2^32, which are exact: `integer(ids) * 747796405 ^ 5`. An expression is one or the
 /// other; `+ - *` of integers, `& | ^ ~ << >>`, `mul_hi`, comparisons (1 or 0) and `choose` are theirs. Their normal form folds
-/// constants, and flattens and sorts what commutes; nothing is distributed. From one to the other:
+/// constants, and flattens and sorts what commutes; nothing is distributed, and nothing is drawn out of their sums. From one to the other:
 ///
 ///     integer(x)     of an i32 (or i8) operand or a size, exactly; of an i64 the nearest of 32 bits          to_number(w)           with a sign, as i32 is stored
 ///     truncated(x)   a number toward zero; saturates, 0 for NaN            to_number_unsigned(w)  0 to 2^32 - 1
@@ -49,13 +49,16 @@ namespace inlay::codegen {
 
 class Expressions;
 
-/// A commutative monoid on the reals and its empty element: sum 0, max -oo, min oo.
-enum class Monoid : std::uint8_t { sum, max, min };
+/// A commutative monoid and its empty element: of the reals sum 0, max -oo, min oo; of the numbers of i32 wrapping_sum 0, their sum modulo
+/// 2^32 as i32 has it.
+enum class Monoid : std::uint8_t { sum, max, min, wrapping_sum };
 [[nodiscard]] const char* to_string(Monoid monoid);
 /// Whether an element may be counted twice: a + a is not a, max(a, a) is.
-[[nodiscard]] constexpr bool idempotent(Monoid m) { return m != Monoid::sum; }
+[[nodiscard]] constexpr bool idempotent(Monoid m) { return m == Monoid::max || m == Monoid::min; }
 /// `0`, `-inf`, `inf`.
 [[nodiscard]] double empty_element(Monoid m);
+/// Two elements joined.
+[[nodiscard]] double combined(Monoid m, double a, double b);
 
 /// What a node does.
 enum class Fn : std::uint8_t {
@@ -153,7 +156,8 @@ public:
   Expr integer(std::int64_t value);
   Expr parameter(int index);
   Expr load(int tensor, std::vector<Sym> index, std::vector<int> through = {});
-  /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol.
+  /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol. Of integers a sum is an integer, modulo 2^32:
+  /// `integer(fold(Monoid::wrapping_sum, k, K, to_number(body)))`.
   Expr fold(Monoid monoid, Sym k, Sym extent, Expr body);
   /// The same over a part of the extent: disjoint intervals [first, second).
   Expr partial_fold(Monoid monoid, Sym k, Sym extent, std::span<const std::pair<Sym, Sym>> intervals,

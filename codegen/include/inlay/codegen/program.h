@@ -517,7 +517,13 @@ public:
   /// `from` inside the tensor that it was loaded from, `beyond` outside: what lies past `bound` along `axis`.
   Fragment fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond,
                 Where where = Where::current());
-  Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current());
+  /// The sum, max or min along an axis, which every thread gets: in f32, or the sum of a fragment of i32 as i32, modulo 2^32. That is
+  /// `k.sum(n, body)` of integers, `integer(x(i))`; k.update(acc, {s}, integer(v[0]) + integer(v[1])) goes on with it.
+  Fragment fold(Monoid monoid, const Fragment& from, int axis, Element element,
+                Where where = Where::current());
+  Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current()) {
+    return fold(monoid, from, axis, Element::f32, where);
+  }
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
   /// The trips from where `begin` lies on: the body's first `t` is begin / tile. `begin` is a number of whole tiles, a formula of the

@@ -491,7 +491,7 @@ private:
   std::optional<Term> more_sums(State& s, const Inst& i);
   // Who adds an operand of a map to a sum: as no operation's number is.
   static int summed_by(const Inst& map, std::size_t operand) {
-    return -2 - (64 * map.op + static_cast<int>(operand));
+    return -2 - (1024 * map.op + static_cast<int>(operand));
   }
   std::function<std::string(int)> name_of_tensor() const;
   // Of one index and bound, at this point of the code. What is known here about the number of trips is not written into

@@ -83,12 +83,13 @@ std::optional<Term> compare(Terms& t, std::string_view relation, std::string_vie
   return std::nullopt;
 }
 
-/// Bit by bit, by a table of truth of which bit 4 a + 2 b + c is the result, where it is (x & y) | z, x & y & z or
-/// x | y | z of the three in some order.
+/// Bit by bit, by a table of truth of which bit 4 a + 2 b + c is the result, where it is (x & y) | z, x & y & z, x | y | z or
+/// x ^ y ^ z of the three in some order.
 std::optional<Term> three_bits(Terms& t, unsigned truth, const std::array<Term, 3>& a) {
   static constexpr u8 bits_of[] = {0xf0, 0xcc, 0xaa};
   if (truth == 0x80) return t.bit_and(t.bit_and(a[0], a[1]), a[2]);
   if (truth == 0xfe) return t.bit_or(t.bit_or(a[0], a[1]), a[2]);
+  if (truth == 0x96) return t.bit_xor(t.bit_xor(a[0], a[1]), a[2]);
   for (unsigned z = 0; z < 3; ++z) {
     const unsigned x = (z + 1) % 3, y = (z + 2) % 3;
     if (truth == ((bits_of[x] & bits_of[y]) | bits_of[z])) return t.bit_or(t.bit_and(a[x], a[y]), a[z]);

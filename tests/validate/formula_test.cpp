@@ -207,6 +207,7 @@ constexpr const char* instructions_950[] = {
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xec", // (x & z) | y
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xea", "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xf8",
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x80", "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xfe",
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x96", // x ^ y ^ z
     "v_bitop3_b16 v8, v0, v1, v2 bitop3:0xec",
 };
 

@@ -479,7 +479,7 @@ private:
   // Elements of other lanes: columns with their rows exchanged.
   void exchange_lanes(State& s, const Inst& i);
 
-  // ------------------------------------------------------------ maps: maps.cpp
+  // ------------------------------ maps: maps.cpp; how large their numbers are: magnitudes.cpp; sums lane by lane: lane_sums.cpp
   // The value of a map where an operand is outside: NaN when it depends on what is not known. An infinite operand
   // absorbs a finite one in a sum; zero times something unknown is not zero.
   double outside(Expr e, std::span<const double> operand, const Fact& fact) const;

@@ -88,10 +88,7 @@ Program mla_decode_program(const Latent& s) {
     const Sym length = seen(s, k.value(L, c[0]), c[1]);
     const auto within = [length](Sym i, Expr e, double beyond) { return inside(i, length, e, beyond); };
     const auto over = [&, c](Monoid monoid, const std::function<Expr(Sym)>& body) {
-      const Sym i =
-          k.symbols().symbol(monoid == Monoid::sum ? "_summed" : "_compared", {Int(0), std::nullopt});
-      const std::pair<Sym, Sym> part[] = {{split * c[2], split * c[2] + split}};
-      return k.expressions().partial_fold(monoid, i, N, part, body(i));
+      return over_part(k, monoid, N, split * c[2], split * c[2] + split, body);
     };
     const auto score = [&, within, c](Sym i) {
       Expr all = k.sum(Latent::key, [&](Sym d) {

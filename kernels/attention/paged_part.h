@@ -1,10 +1,8 @@
 /// The positions that a part of a paged sequence has, and which of them its query sees. Private.
 #pragma once
 
-#include "../program_names.h"
 #include "paged.h"
-
-#include <functional>
+#include "parts.h"
 
 namespace inlay::kernels {
 
@@ -34,9 +32,7 @@ struct PagedPart {
   /// `monoid` of body over part r.
   [[nodiscard]] Expr fold(Program& k, const PagedDecode& s, Monoid monoid, Sym r,
                           const std::function<Expr(Sym)>& body) const {
-    const Sym i = k.symbols().symbol(monoid == Monoid::sum ? "_summed" : "_compared", {Int(0), std::nullopt});
-    const std::pair<Sym, Sym> part[] = {{position(s, r, 0), position(s, r, s.part())}};
-    return k.expressions().partial_fold(monoid, i, keys, part, body(i));
+    return over_part(k, monoid, keys, position(s, r, 0), position(s, r, s.part()), body);
   }
 };
 

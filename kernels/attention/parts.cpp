@@ -42,6 +42,13 @@ SymLayout by_rows(const std::vector<Sym>& shape) {
   return by_strides(axes);
 }
 
+Expr over_part(Program& k, Monoid monoid, Sym keys, Sym begin, Sym end,
+               const std::function<Expr(Sym)>& body) {
+  const Sym i = k.symbols().symbol(monoid == Monoid::sum ? "_summed" : "_compared", {Int(0), std::nullopt});
+  const std::pair<Sym, Sym> part[] = {{begin, end}};
+  return k.expressions().partial_fold(monoid, i, keys, part, body(i));
+}
+
 Expr capped(Expr x, double cap) {
   if (cap == 0) return x;
   return x.arena->constant(cap) - x.arena->constant(2 * cap) / (exp(x * (2 / cap)) + x.arena->constant(1));

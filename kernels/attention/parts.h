@@ -3,6 +3,9 @@
 
 #include "../program_names.h"
 
+#include <functional>
+#include <optional>
+
 namespace inlay::kernels {
 
 /// by_rows({S, 1, D}) = (S,1,D):(D,D,1): said in full, so that an axis of one has a distance too.
@@ -30,6 +33,10 @@ struct SoftmaxParts {
   [[nodiscard]] Done together(Program& k, Sym sequence, Sym block, Sym tile, int rows, int columns,
                               const Layout& tv, Sym length) const;
 };
+
+/// `monoid` of body(i) over begin <= i < end, of positions 0 to `keys` as the specification has them all: one part.
+[[nodiscard]] Expr over_part(Program& k, Monoid monoid, Sym keys, Sym begin, Sym end,
+                             const std::function<Expr(Sym)>& body);
 
 /// cap tanh(x / cap); x where the cap is 0.
 [[nodiscard]] Expr capped(Expr x, double cap);

@@ -336,18 +336,16 @@ Value Emitter::exclusive(const Inst& i, Expr e, const std::vector<Value>& operan
   const auto take = [&](auto&& self, int id, int depth) -> void {
     const Expr x{e.arena, id};
     if (x.node().fn == Fn::word_xor && depth < 2 && !done.contains(id)) {
-      for (const int inner : std::vector(x.node().args)) self(self, inner, depth + 1);
+      for (const int inner : x.node().args) self(self, inner, depth + 1);
     } else {
       terms.push_back(value(i, x, operands, done));
     }
   };
   take(take, e.id, 0);
-  while (terms.size() > 2) {
-    const Value three = k.bit_xor(terms[0], terms[1], terms[2]);
-    terms.erase(terms.begin(), terms.begin() + 3);
-    terms.insert(terms.begin(), three);
-  }
-  return terms.size() == 2 ? k.bit_xor(terms[0], terms[1]) : terms[0];
+  Value out = terms[0];
+  std::size_t n = 1;
+  for (; n + 1 < terms.size(); n += 2) out = k.bit_xor(out, terms[n], terms[n + 1]);
+  return n < terms.size() ? k.bit_xor(out, terms[n]) : out;
 }
 
 Value Emitter::joined(const ExprNode& n, const std::function<Value(std::size_t)>& arg,

@@ -300,6 +300,16 @@ Expr Expressions::normal(Expr e) {
   ExprNode n = node(e.id);
   for (int& a : n.args) a = normal({this, a}).id;
   const auto arg = [&](std::size_t i) { return Expr{this, n.args[i]}; };
+  // f(a + b) as f(a) + f(b).
+  const auto term_by_term = [&](const ExprNode& of) {
+    std::vector<int> terms;
+    for (const int a : std::vector<int>(node(of.args[0]).args)) {
+      ExprNode one = of;
+      one.args = {a};
+      terms.push_back(normal(make(std::move(one))).id);
+    }
+    return sorted(Fn::add, terms);
+  };
   const auto power_of = [&](auto&& self, Expr base, double exponent) -> Expr {
     const ExprNode b = base.node();
     if (b.fn == Fn::constant) return constant(std::pow(b.value, exponent));
@@ -426,13 +436,7 @@ Expr Expressions::normal(Expr e) {
       break;
     }
     if (n.value == 0 && node(n.args[0]).fn == Fn::add) { // term by term
-      std::vector<int> terms;
-      for (const int a : std::vector<int>(node(n.args[0]).args)) {
-        ExprNode one = n;
-        one.args = {a};
-        terms.push_back(normal(make(std::move(one))).id);
-      }
-      out = sorted(Fn::add, terms);
+      out = term_by_term(n);
       break;
     }
     [[fallthrough]];
@@ -465,13 +469,7 @@ Expr Expressions::normal(Expr e) {
     }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::add) {
       // The sum of a sum is the sum of sums.
-      std::vector<int> sums;
-      for (const int a : std::vector<int>(node(n.args[0]).args)) {
-        ExprNode one = n;
-        one.args = {a};
-        sums.push_back(normal(make(std::move(one))).id);
-      }
-      out = sorted(Fn::add, sums);
+      out = term_by_term(n);
       break;
     }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() > 1) {

@@ -19,8 +19,8 @@ using codegen::Element;
 /// The waves of a workgroup read the cache once: they load its rows together into LDS, a tile ahead in registers, and each takes keys by
 /// rows and values by columns from there.
 ///
-/// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places, the last one shorter; a workgroup has a part and as many heads
-/// as it has rows, and stores the greatest score, the sum of powers and of values over it, of a part without a position minus infinity, 0
+/// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places, the last one shorter; a workgroup has a
+/// part and as many heads as it has rows, and stores the greatest score, the sum of powers and of values over it, of a part without a position minus infinity, 0
 /// and 0. `mla_reduce` puts parts of any split together, in their order: what a sequence gives depends neither on the others nor on how many
 /// there are.
 ///

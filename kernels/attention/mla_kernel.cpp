@@ -180,8 +180,7 @@ int even_split(const Latent& asked) {
   std::optional<std::pair<double, int>> best;
   Latent s = asked;
   for (s.split = 64; s.split <= 2048; s.split += 64) {
-    const std::int64_t groups = s.sequences * s.blocks() * s.splits(),
-                       rounds = (groups + at_a_time - 1) / at_a_time,
+    const std::int64_t groups = s.sequences * s.blocks() * s.splits(), rounds = up(groups, at_a_time),
                        longest = std::min<std::int64_t>(s.split, s.keys);
     const double cost = static_cast<double>(rounds * (longest + 84)) + static_cast<double>(s.splits()) / 3;
     if (!best || cost < best->first) best = {cost, s.split};

@@ -98,38 +98,38 @@ void Trees::run_loop(std::size_t number) {
     if (i.kind == InstKind::lds_write) written.insert(i.access.tensor);
   }
   const State before{regs_, lds_};
-  using Class = std::array<int, 3>;         // before the loop, after a trip, of the pass before
-  std::map<int, std::vector<int>> class_of; // [register][slot]
+  using Class = std::array<int, 3>;           // before the loop, after a trip, of the pass before
+  struct Heads {                              // what a trip begins with
+    std::map<int, std::vector<int>> class_of; // [register][slot]
+    std::map<int, Causes> causes;             // by class
+    std::map<int, bool> exact;
+    bool operator==(const Heads&) const = default;
+  };
   std::map<int, Slots> result;
-  for (const int reg : carried_regs) {
-    const Slots& s = before.regs[static_cast<std::size_t>(reg)];
-    result[reg] = s;
-    class_of[reg].assign(s.size(), 0);
-  }
-  std::map<int, Causes> last_causes;
-  std::map<int, bool> last_exact;
+  for (const int reg : carried_regs) result[reg] = before.regs[static_cast<std::size_t>(reg)];
+  // Classes by what was there, and by what a trip made of it, `last` being what that trip began with.
+  const auto classes = [&](const Heads* last) {
+    std::map<Class, int> numbers;
+    Heads next;
+    for (const int reg : carried_regs) {
+      const Slots& init = before.regs[static_cast<std::size_t>(reg)];
+      const Slots& after = result[reg];
+      std::vector<int>& of = next.class_of[reg];
+      for (std::size_t s = 0; s < init.size(); ++s) {
+        const Class c = {init[s].id, last ? after[s].id : 0, last ? last->class_of.at(reg)[s] : 0};
+        const int id = numbers.try_emplace(c, static_cast<int>(numbers.size())).first->second;
+        of.push_back(id);
+        next.causes[id] |= causes_of(init[s].id) | causes_of(after[s].id) | own;
+        const auto [e, fresh] = next.exact.try_emplace(id, true);
+        e->second = e->second && node(init[s].id).exact && (!last || node(after[s].id).exact);
+      }
+    }
+    return next;
+  };
+  Heads head = classes(nullptr);
   bool settled = false;
   const std::map<int, Stored> stored_before = stored;
   for (int pass = 0; pass < 16 && !settled; ++pass) {
-    // Classes by what was there, and by what a trip made of it in the pass before.
-    std::map<Class, int> numbers;
-    std::map<int, Causes> carried_causes;
-    std::map<int, bool> carried_exact;
-    std::map<int, std::vector<int>> next = class_of;
-    for (const int reg : carried_regs) {
-      const Slots& init = before.regs[static_cast<std::size_t>(reg)];
-      for (std::size_t s = 0; s < init.size(); ++s) {
-        const Class c = {init[s].id, pass == 0 ? 0 : result[reg][s].id, class_of[reg][s]};
-        const int id = numbers.try_emplace(c, static_cast<int>(numbers.size())).first->second;
-        next[reg][s] = id;
-        carried_causes[id] |= causes_of(init[s].id) | causes_of(result[reg][s].id) | own;
-        const auto [e, fresh] = carried_exact.try_emplace(id, true);
-        e->second = e->second && node(init[s].id).exact && (pass == 0 || node(result[reg][s].id).exact);
-      }
-    }
-    const bool same =
-        pass > 0 && next == class_of && carried_causes == last_causes && carried_exact == last_exact;
-    class_of = std::move(next), last_causes = carried_causes, last_exact = carried_exact;
     regs_ = before.regs, lds_ = before.lds, stored = stored_before;
     for (const int t : written)
       if (const auto c = lds_.find(t); c != lds_.end()) c->second.assign(c->second.size(), Value{});
@@ -137,12 +137,12 @@ void Trees::run_loop(std::size_t number) {
     for (const int reg : carried_regs) {
       Slots& now = regs_[static_cast<std::size_t>(reg)];
       for (std::size_t s = 0; s < now.size(); ++s) {
-        const int id = class_of[reg][s];
+        const int id = head.class_of[reg][s];
         const int a = now[s].row, b = after_trip(result[reg][s].row, *r.t.as_atom());
         const int row = a == no_row || a == b ? b : b == no_row ? a : several;
-        now[s] = {intern({carried, static_cast<std::int64_t>(number), pass, id}, carried_causes[id],
-                         carried_exact[id]),
-                  row};
+        now[s] = {
+            intern({carried, static_cast<std::int64_t>(number), pass, id}, head.causes[id], head.exact[id]),
+            row};
       }
       heads[reg] = now;
     }
@@ -155,16 +155,19 @@ void Trees::run_loop(std::size_t number) {
                (after_trip(now[s].row, *r.t.as_atom()) == heads[reg][s].row || heads[reg][s].row == several);
       result[reg] = now;
     }
-    settled = same && rows;
+    // What a trip leaves is what the next one was said to begin with.
+    Heads next = classes(&head);
+    settled = rows && next == head;
+    head = std::move(next);
     if (!settled) continue;
     for (const int reg : carried_regs) {
       Slots& now = regs_[static_cast<std::size_t>(reg)];
       const Slots& init = before.regs[static_cast<std::size_t>(reg)];
       for (std::size_t s = 0; s < now.size(); ++s) {
         now[s].row = after_trip(now[s].row, *r.t.as_atom());
-        const int head = heads[reg][s].id;
-        now[s].id = intern({loop, static_cast<std::int64_t>(number), init[s].id, now[s].id, head},
-                           own | causes_of(init[s].id) | causes_of(now[s].id) | causes_of(head),
+        const int begun = heads[reg][s].id;
+        now[s].id = intern({loop, static_cast<std::int64_t>(number), init[s].id, now[s].id, begun},
+                           own | causes_of(init[s].id) | causes_of(now[s].id) | causes_of(begun),
                            node(init[s].id).exact && node(now[s].id).exact);
       }
     }

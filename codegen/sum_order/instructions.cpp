@@ -84,11 +84,15 @@ void Trees::one(const Inst& i) {
   }
 }
 
-int Trees::row_number(Sym origin, int at) {
-  const Int constant = origin.constant_term();
-  const auto key = std::pair(number_of(origin - Sym(constant)), constant.value() + at);
+Trees::Origin Trees::origin_of(Sym s) {
+  const Int constant = s.constant_term();
+  return {s, number_of(s - Sym(constant)), constant.value()};
+}
+
+int Trees::row_number(const Origin& origin, int at) {
+  const auto key = std::pair(origin.number, origin.constant + at);
   const auto [found, fresh] = rows_.try_emplace(key, static_cast<int>(rows_.size()) + 2);
-  if (fresh) row_symbols_.push_back(symbols(origin));
+  if (fresh) row_symbols_.push_back(symbols(origin.at));
   return found->second;
 }
 
@@ -98,10 +102,9 @@ void Trees::load_from(const Inst& i) {
   const std::size_t axes = at_axis.size(), count = i.access.elements.size();
   Causes own;
   std::vector<bool> is_row(axes, false);
-  std::vector<int> origin(axes, -1);
-  std::vector<std::int64_t> constant(axes, 0);
+  std::vector<Origin> origin(axes);
   bool has_row = false;
-  Sym row{};
+  Origin row;
   std::size_t row_at = 0;
   bool by_formula = false;
   const std::string others = t.name + " is read at other rows";
@@ -120,17 +123,16 @@ void Trees::load_from(const Inst& i) {
     const std::vector<int>& at = at_axis[a];
     const bool single = std::all_of(at.begin(), at.end(), [](int c) { return c == 0; });
     if (!has_row && (output_row || (r && r->itself))) {
-      is_row[a] = has_row = true, row = o, row_at = a;
+      is_row[a] = has_row = true, row = origin_of(o), row_at = a;
     } else if (const auto only = !has_row && r && single ? only_row() : std::nullopt;
                only && o == substitute(r->at, std::vector<std::pair<AtomId, Sym>>{{r->coordinate, *only}})) {
-      is_row[a] = has_row = true, row = *only, row_at = a, by_formula = true; // of that row's own
+      is_row[a] = has_row = true, row = origin_of(*only), row_at = a, by_formula = true; // of that row's own
     } else {
       if (of_others) own.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
       own |= of_formula(o, Cause::What::bound, i, "where " + t.name + " is read");
       if (i.access.masked[a])
         own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
-      origin[a] = number_of(o - Sym(o.constant_term()));
-      constant[a] = o.constant_term().value();
+      origin[a] = origin_of(o);
     }
     // A row is there or not, whatever m is, unless the axis ends where a formula of m says.
     if (is_row[a] && i.access.masked[a] && !(t.shape[a] == *batch_))
@@ -159,7 +161,8 @@ void Trees::load_from(const Inst& i) {
         const Value v = at(i.uses[static_cast<std::size_t>(i.access.rows[a])], th);
         through.push_back(v), key.push_back(-4), key.push_back(v.id);
       } else if (!is_row[a]) {
-        key.push_back(-5), key.push_back(origin[a]), key.push_back(constant[a] + at_axis[a][slot]);
+        key.push_back(-5), key.push_back(origin[a].number),
+            key.push_back(origin[a].constant + at_axis[a][slot]);
       } else {
         key.push_back(-2);
       }
@@ -257,10 +260,14 @@ void Trees::multiply(const Inst& i) {
     return;
   }
   const bool exact = is_integer(mma.c_element);
-  const std::vector<int> c_row = coordinates(mma.c, 0), c_column = coordinates(mma.c, 1);
-  std::array<std::vector<int>, 2> row = {coordinates(mma.a, 0), coordinates(mma.b, 0)},
-                                  k = {coordinates(mma.a, 1), coordinates(mma.b, 1)};
-  const int atom = static_cast<int>(atoms_.try_emplace(i.atom, atoms_.size()).first->second);
+  const auto [found, fresh] = atoms_.try_emplace(i.atom);
+  if (fresh)
+    found->second = {static_cast<int>(atoms_.size()),
+                     coordinates(mma.c, 0),
+                     coordinates(mma.c, 1),
+                     {coordinates(mma.a, 0), coordinates(mma.b, 0)},
+                     {coordinates(mma.a, 1), coordinates(mma.b, 1)}};
+  const auto& [atom, c_row, c_column, row, k] = found->second;
   for (int w = 0; w < p_.threads() / lanes_; ++w) {
     if (!i.waves.contains(w)) continue;
     std::array<std::vector<Value>, 2> of_row;
@@ -292,14 +299,24 @@ void Trees::multiply(const Inst& i) {
         of_row[side].push_back(make(i, key, of, {}, whole));
       }
     }
-    for (int l = 0; l < lanes_; ++l)
-      for (int v = 0; v < results; ++v) {
+    // Neighbours along the rows are one node, each of its own row.
+    std::array<Value, 3> of_last{};
+    int last = -1;
+    for (int v = 0; v < results; ++v)
+      for (int l = 0; l < lanes_; ++l) {
         const auto at_c = static_cast<std::size_t>(l * results + v);
         const std::array<Value, 3> of = {at(i.def, w * lanes_ + l, v),
                                          of_row[0][static_cast<std::size_t>(c_row[at_c])],
                                          of_row[1][static_cast<std::size_t>(c_column[at_c])]};
+        if (const int of_rows = row_of(of);
+            last >= 0 && of_rows != several && std::ranges::equal(of, of_last, {}, &Value::id, &Value::id)) {
+          put(i.def, w * lanes_ + l, v, {last, of_rows});
+          continue;
+        }
         const bool all = exact && node(of[0].id).exact && node(of[1].id).exact && node(of[2].id).exact;
-        put(i.def, w * lanes_ + l, v, make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all));
+        const Value made = make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all);
+        put(i.def, w * lanes_ + l, v, made);
+        of_last = of, last = made.row == several ? -1 : made.id;
       }
   }
 }
@@ -366,6 +383,9 @@ void Trees::store_to(const Inst& i) {
   if (for_all) s.drawn = &i;
   s.ways.emplace(
       path_.span().first(for_all ? static_cast<std::size_t>(drawn - guards_.begin()) + 1 : path_.size()));
+  std::vector<Origin> origin; // [axis]
+  for (const Sym& o : i.access.origin) origin.push_back(origin_of(o));
+  Key column = path_;
   for (int th = 0; th < p_.threads(); ++th) {
     if (!runs(i, th) || !i.access.acts(th)) continue;
     for (std::size_t e = 0; e < count; ++e) {
@@ -388,16 +408,15 @@ void Trees::store_to(const Inst& i) {
       if (i.access.gathered(row))
         own = at(i.uses[static_cast<std::size_t>(i.access.rows[row])], th).row;
       else
-        own = row_number(i.access.origin[row], at_axis[row][slot]);
+        own = row_number(origin[row], at_axis[row][slot]);
       s.foreign = s.foreign || (v.row != no_row && v.row != own);
-      Key column = path_;
-      for (std::size_t a = 0; a < axes; ++a) {
-        if (a == row) continue;
-        const Sym o = i.access.origin[a];
-        column.push_back(number_of(o - Sym(o.constant_term())));
-        column.push_back(o.constant_term().value() + at_axis[a][slot]);
-      }
-      const auto [have, fresh] = s.by_column.try_emplace(std::move(column), v.id);
+      column = path_;
+      for (std::size_t a = 0; a < axes; ++a)
+        if (a != row) {
+          column.push_back(origin[a].number);
+          column.push_back(origin[a].constant + at_axis[a][slot]);
+        }
+      const auto [have, fresh] = s.by_column.try_emplace(column, v.id);
       s.apart = s.apart || (!fresh && have->second != v.id && !(n.exact && is_integer(t.element)));
     }
   }

@@ -21,7 +21,7 @@ std::string Trees::described(int id, int depth) const {
   case product: {
     std::string name;
     for (const auto& [atom, n] : atoms_)
-      if (static_cast<std::int64_t>(n) == key[1]) name = atom->name;
+      if (n.number == key[1]) name = atom->name;
     int count = 1;
     std::int64_t from = key[2];
     while (node(static_cast<int>(from)).key[0] == product && node(static_cast<int>(from)).key[1] == key[1])

@@ -102,14 +102,17 @@ Causes Trees::of_formula(Sym s, Cause::What of_size, const Inst& i, const std::s
   return out;
 }
 
-Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, Causes own, bool exact) {
+int Trees::row_of(std::span<const Value> of) {
   int row = no_row;
+  for (const Value& v : of)
+    if (v.row != no_row && v.row != row) row = row == no_row ? v.row : several;
+  return row;
+}
+
+Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, Causes own, bool exact) {
+  const int row = row_of(of);
   Causes all = own;
-  for (const Value& v : of) {
-    all |= causes_of(v.id);
-    if (v.row == no_row || row == v.row) continue;
-    row = row == no_row ? v.row : several;
-  }
+  for (const Value& v : of) all |= causes_of(v.id);
   // Where it began is said once.
   const bool begins =
       row == several && std::none_of(of.begin(), of.end(), [](const Value& v) { return v.row == several; });

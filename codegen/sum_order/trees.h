@@ -8,6 +8,7 @@
 #include <inlay/algebra/small_vector.h>
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <map>
 #include <memory>
@@ -148,6 +149,8 @@ private:
                        const std::source_location& where, const std::string& text);
   Causes of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text);
 
+  // The row of what is made of these.
+  [[nodiscard]] static int row_of(std::span<const Value> of);
   // Several nodes and rows as one value of `key`.
   Value make(const Inst& i, const Key& key, std::span<const Value> of, Causes own = {}, bool exact = false);
 
@@ -188,8 +191,15 @@ private:
   void one(const Inst& i);
 
   int number_of(Sym s) { return syms_.try_emplace(s, static_cast<int>(syms_.size())).first->second; }
+  /// Where a tile begins along an axis: the number of what is no constant in it, and the constant.
+  struct Origin {
+    Sym at{};
+    int number = -1;
+    std::int64_t constant = 0;
+  };
+  Origin origin_of(Sym s);
   // A row by its number: equal rows are equal numbers, as far as they differ from one another by a constant.
-  int row_number(Sym origin, int at);
+  int row_number(const Origin& origin, int at);
   // What a trip leaves of its own row is of another row for the next trip, and after the loop.
   [[nodiscard]] int after_trip(int row, AtomId trip) const;
 
@@ -232,7 +242,12 @@ private:
   std::set<std::pair<int, std::size_t>> others_;
   std::optional<std::optional<Sym>> only_row_;
   std::map<const Inst*, std::vector<std::vector<int>>> coordinates_;
-  std::map<const Atom*, std::size_t> atoms_;
+  struct Places { ///< of a matrix instruction's results and operands, by lane and element
+    int number = 0;
+    std::vector<int> c_row, c_column;
+    std::array<std::vector<int>, 2> row, k;
+  };
+  std::map<const Atom*, Places> atoms_;
   std::map<Sym, int> syms_;
   std::map<std::pair<int, std::int64_t>, int> rows_;
   std::vector<std::vector<AtomId>> row_symbols_; ///< by number of row, from 2 on

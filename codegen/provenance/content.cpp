@@ -2,10 +2,12 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/algebra/small_vector.h>
 
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <span>
 
 namespace inlay::codegen::provenance {
 namespace {
@@ -26,7 +28,7 @@ std::string text(Wide v) {
 std::int64_t number(Sym s, const Assignment& at) { return evaluate(s, at).value(); }
 
 Wide place(const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>& modes,
-           const std::vector<std::int64_t>& coordinate) {
+           std::span<const std::int64_t> coordinate) {
   Wide sum = 0;
   for (std::size_t axis = 0; axis < modes.size(); ++axis) {
     std::int64_t rest = coordinate[axis];
@@ -233,7 +235,7 @@ const std::vector<std::vector<int>>& Content::coordinates(const Layout& threads,
   return coordinates_.emplace_back(threads, std::move(out)).second;
 }
 
-std::optional<Wide> Content::seen(const Placed& in, const std::vector<std::int64_t>& c) {
+std::optional<Wide> Content::seen(const Placed& in, std::span<const std::int64_t> c) {
   std::vector<std::int64_t> at = in.origin;
   for (std::size_t axis = 0; axis < c.size(); ++axis) {
     std::int64_t rest = c[axis];
@@ -277,19 +279,20 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
   std::vector<std::int64_t> origin;
   for (const Sym& o : a.origin) origin.push_back(number(o, point.at));
 
+  using Coordinate = SmallVector<std::int64_t, 8>;
   const auto coordinate = [&](std::size_t th, std::size_t e) {
-    std::vector<std::int64_t> c(axes);
+    Coordinate c(axes, 0);
     for (std::size_t axis = 0; axis < axes; ++axis)
       c[axis] =
           a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + thread[axis][th] + a.elements[e][axis];
     return c;
   };
-  const auto inside = [&](const std::vector<std::int64_t>& c, bool all) {
+  const auto inside = [&](const Coordinate& c, bool all) {
     for (std::size_t axis = 0; axis < axes; ++axis)
       if ((all || a.masked[axis]) && (c[axis] < 0 || c[axis] >= in.extent[axis])) return false;
-    return in.looks.empty() || seen(in, c).has_value(); // what a window looks at is always compared
+    return in.looks.empty() || seen(in, c.span()).has_value(); // what a window looks at is always compared
   };
-  const auto place_of = [&](const std::vector<std::int64_t>& c) { return place(in.modes, c) + in.offset; };
+  const auto place_of = [&](const Coordinate& c) { return place(in.modes, c.span()) + in.offset; };
   // Who is nearest to the ends: of those inside and of those outside the first and the last in memory and along each axis.
   std::vector<std::size_t> chosen;
   struct Best {
@@ -317,7 +320,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     const auto first = coordinate(th, 0), last = coordinate(th, count - 1);
     const bool in_first = inside(first, false), in_last = inside(last, false);
     const std::size_t of = in_last ? 0 : 2;
-    best[of].offer(th, place_of(last)), best[of + 1].offer(th, -place_of(last));
+    const Wide at = place_of(last);
+    best[of].offer(th, at), best[of + 1].offer(th, -at);
     for (std::size_t axis = 0; axis < axes; ++axis) {
       best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{last[axis]});
       best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{first[axis]});
@@ -341,7 +345,7 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
              limit = split.far      ? Wide{INT64_MAX}
                      : split.ends() ? bytes(number(split.records, point.at))
                                     : Wide{INT32_MAX};
-  const auto at_work_item = [&](std::size_t th, std::size_t e, const std::vector<std::int64_t>& c) {
+  const auto at_work_item = [&](std::size_t th, std::size_t e, const Coordinate& c) {
     std::string s = "work-item " + std::to_string(th) + ", element " + std::to_string(e) + ", at (";
     for (std::size_t axis = 0; axis < axes; ++axis) s += (axis ? "," : "") + std::to_string(c[axis]);
     s += ") of (";
@@ -392,7 +396,7 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
                             : "the descriptor of " + text(limit) + " bytes ends before byte " +
                                   text(offset + bytes(step) + until));
         const Wide is = base + step + lane + static_cast<Wide>(e),
-                   wanted = in.looks.empty() ? place_of(c) : *seen(in, c);
+                   wanted = in.looks.empty() ? place_of(c) : *seen(in, c.span());
         if (is != wanted)
           return at_work_item(th, e, c) + " is element " + text(wanted) + ", and the address is that of " +
                  text(is);

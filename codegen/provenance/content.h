@@ -18,6 +18,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ private:
   const Placed& placed(const Tensor& t, const Point& point);
   const std::vector<std::vector<int>>& coordinates(const Layout& threads, std::size_t axes);
   // The element of what a window looks at that a coordinate stands for, if there is one.
-  static std::optional<Wide> seen(const Placed& in, const std::vector<std::int64_t>& c);
+  static std::optional<Wide> seen(const Placed& in, std::span<const std::int64_t> c);
   std::optional<std::string> wrong_at(const Inst& inst, const AddressSplit& split, const Point& point);
 
   const Code& code_;

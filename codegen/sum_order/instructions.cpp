@@ -302,21 +302,23 @@ void Trees::multiply(const Inst& i) {
     // Neighbours along the rows are one node, each of its own row.
     std::array<Value, 3> of_last{};
     int last = -1;
+    Slots& sums = regs_[static_cast<std::size_t>(i.def.id)];
+    const int count = g_.registers[static_cast<std::size_t>(i.def.id)].count;
     for (int v = 0; v < results; ++v)
       for (int l = 0; l < lanes_; ++l) {
         const auto at_c = static_cast<std::size_t>(l * results + v);
-        const std::array<Value, 3> of = {at(i.def, w * lanes_ + l, v),
-                                         of_row[0][static_cast<std::size_t>(c_row[at_c])],
+        Value& sum = sums[static_cast<std::size_t>((w * lanes_ + l) * count + i.def.first + v)];
+        const std::array<Value, 3> of = {sum, of_row[0][static_cast<std::size_t>(c_row[at_c])],
                                          of_row[1][static_cast<std::size_t>(c_column[at_c])]};
-        if (const int of_rows = row_of(of);
-            last >= 0 && of_rows != several && std::ranges::equal(of, of_last, {}, &Value::id, &Value::id)) {
-          put(i.def, w * lanes_ + l, v, {last, of_rows});
+        const int of_rows = row_of(of);
+        if (last >= 0 && of_rows != several && of[0].id == of_last[0].id && of[1].id == of_last[1].id &&
+            of[2].id == of_last[2].id) {
+          sum = {last, of_rows};
           continue;
         }
         const bool all = exact && node(of[0].id).exact && node(of[1].id).exact && node(of[2].id).exact;
-        const Value made = make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all);
-        put(i.def, w * lanes_ + l, v, made);
-        of_last = of, last = made.row == several ? -1 : made.id;
+        sum = make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all);
+        of_last = of, last = of_rows == several ? -1 : sum.id;
       }
   }
 }

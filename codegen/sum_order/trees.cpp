@@ -102,13 +102,6 @@ Causes Trees::of_formula(Sym s, Cause::What of_size, const Inst& i, const std::s
   return out;
 }
 
-int Trees::row_of(std::span<const Value> of) {
-  int row = no_row;
-  for (const Value& v : of)
-    if (v.row != no_row && v.row != row) row = row == no_row ? v.row : several;
-  return row;
-}
-
 Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, Causes own, bool exact) {
   const int row = row_of(of);
   Causes all = own;

@@ -150,7 +150,12 @@ private:
   Causes of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text);
 
   // The row of what is made of these.
-  [[nodiscard]] static int row_of(std::span<const Value> of);
+  [[nodiscard]] static int row_of(std::span<const Value> of) {
+    int row = no_row;
+    for (const Value& v : of)
+      if (v.row != no_row && v.row != row) row = row == no_row ? v.row : several;
+    return row;
+  }
   // Several nodes and rows as one value of `key`.
   Value make(const Inst& i, const Key& key, std::span<const Value> of, Causes own = {}, bool exact = false);
 

@@ -129,9 +129,10 @@ private:
     std::vector<int> written;
     std::map<std::size_t, int> writer; ///< the wave that wrote last, of a tensor in place
   };
-  std::vector<std::int64_t> shape(const Tensor& t) const {
-    std::vector<std::int64_t> out;
-    for (const Sym& s : t.shape) out.push_back(number(s));
+  const std::vector<std::int64_t>& shape(const Tensor& t) const {
+    std::vector<std::int64_t>& out = shapes_[t.id];
+    if (out.empty())
+      for (const Sym& s : t.shape) out.push_back(number(s));
     return out;
   }
   template <class F>
@@ -292,17 +293,24 @@ private:
     folds_.emplace(std::move(key), out);
     return out;
   }
+  // A formula of the sizes, of what is bound, and of the entries of tables that it names.
+  std::int64_t number(Sym s, const std::map<AtomId, std::int64_t>& bound) {
+    if (const auto constant = s.constant()) return constant->value();
+    if (const auto atom = s.as_atom())
+      if (const auto found = bound.find(*atom); found != bound.end()) return found->second;
+    const auto [of, fresh] = symbols_.try_emplace(s);
+    if (fresh) of->second = symbols(s);
+    Assignment a = at_;
+    for (const AtomId atom : of->second)
+      if (const auto found = bound.find(atom); found != bound.end()) a.set(atom, Int(found->second));
+    for (const Entry& v : p_.values())
+      if (std::find(of->second.begin(), of->second.end(), *v.symbol.as_atom()) != of->second.end())
+        a.set(v.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(v.tensor), {number(v.at, bound)}))));
+    return evaluate(s, a).value();
+  }
   double computed(Expr e, std::map<AtomId, std::int64_t>& bound, const std::vector<double>& operand) {
     const ExprNode& n = e.node();
-    const auto index = [&](Sym s) {
-      Assignment a = at_;
-      for (const auto& [atom, v] : bound) a.set(atom, Int(v));
-      for (const Entry& v : p_.values())
-        if (const auto all = symbols(s); std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end())
-          a.set(v.symbol,
-                Int(static_cast<std::int64_t>(element(p_.tensor(v.tensor), {evaluate(v.at, a).value()}))));
-      return evaluate(s, a).value();
-    };
+    const auto index = [&](Sym s) { return number(s, bound); };
     const auto arg = [&](std::size_t i) { return value({e.arena, n.args[i]}, bound, operand); };
     switch (n.fn) {
     case Fn::constant: return n.value;
@@ -796,8 +804,7 @@ private:
     return known->second;
   }
   bool inside(const Inst& i, const Tensor& t, const std::vector<std::int64_t>& c) {
-    auto& extents = shapes_[t.id];
-    if (extents.empty()) extents = shape(t);
+    const auto& extents = shape(t);
     bool in = true;
     for (std::size_t axis = 0; axis < c.size(); ++axis) {
       const bool named = axis < i.access.rows.size() && i.access.rows[axis] >= 0;
@@ -1199,9 +1206,10 @@ private:
   int begun_ = 0;                 ///< of its tiles
   std::vector<Nest> nests_ = nests_of(p_);
   mutable std::map<int, Modes> modes_;
+  mutable std::map<int, std::vector<std::int64_t>> shapes_;
+  std::map<Sym, std::vector<AtomId>> symbols_;
   std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< and sums, of the specification
   std::map<int, Depends> depends_;                                    ///< of its expressions
-  std::map<int, std::vector<std::int64_t>> shapes_;
   std::map<int, Memory> memory_;
   std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t>
       counters_;                      ///< of tickets and turns, by group

@@ -56,6 +56,33 @@ std::int64_t named(const Program& p, const Tensor& table, const Sizes& sizes) {
   return most;
 }
 
+/// The same, where the result of every step on numbers is wrong by up to 2^-20 of it, each by another part: of what differs the rounding is
+/// most, as of (a + 1) - a for a large a.
+std::vector<double> roughly(const Program& p, Program::Specification s,
+                            const kernels::EvaluationInput& input) {
+  int step = 0;
+  s.value = p.expressions().rewrite(s.value, [&](const ExprNode& n) -> std::optional<Expr> {
+    switch (n.fn) {
+    case Fn::add:
+    case Fn::sub:
+    case Fn::mul:
+    case Fn::div:
+    case Fn::exp:
+    case Fn::exp2:
+    case Fn::log:
+    case Fn::log2:
+    case Fn::power: break;
+    case Fn::fold:
+      if (n.monoid == Monoid::sum) break;
+      return std::nullopt;
+    default: return std::nullopt;
+    }
+    const double part = std::fmod(0.618 * ++step, 1) - 0.5;
+    return p.expressions().make(n) * (1 + 0x1p-19 * part);
+  });
+  return kernels::evaluate(p, s, input);
+}
+
 std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes& sizes, std::uint64_t seed) {
   const Program& p = *code.program;
   std::mt19937_64 random(seed);
@@ -139,6 +166,7 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
       for (std::size_t i = 0; i < sizes.size(); ++i)
         if (p.together().count > 0 && p.sizes()[i].symbol == p.together().rank) input.sizes[i] = rank;
       const std::vector<double> wanted = kernels::evaluate(p, *s, input);
+      std::vector<double> near; // where it is asked for
       const auto size = static_cast<std::size_t>(bits(t.element) / 8);
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         std::uint64_t word = 0;
@@ -149,7 +177,8 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
         const bool other = std::isinf(wanted[i])
                                ? got != wanted[i]
                                : std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound);
-        if (exact || other)
+        if (other && !exact && near.empty()) near = roughly(p, *s, input);
+        if (exact || (other && !(std::abs(got - wanted[i]) <= 4 * std::abs(near[i] - wanted[i]))))
           return t.name + ": element " + std::to_string(i) + " is " + std::to_string(got) +
                  " on the emulator, not " + std::to_string(wanted[i]);
       }

@@ -428,20 +428,26 @@ private:
     case Fn::word_shr: return static_cast<double>(whole(0) >> by);
     case Fn::word_sar: return modulo(sign(0) >> by);
     case Fn::popcount: return std::popcount(static_cast<std::uint64_t>(whole(0)));
+    case Fn::leading_zeros: return std::countl_zero(static_cast<std::uint32_t>(whole(0)));
+    case Fn::trailing_zeros: return std::countr_zero(static_cast<std::uint32_t>(whole(0)));
     case Fn::word_less: return x[0] < x[1] ? 1 : 0;
     case Fn::word_less_signed: return sign(0) < sign(1) ? 1 : 0;
     case Fn::word_equal: return x[0] == x[1] ? 1 : 0;
     default: break;
     }
     std::int64_t out = whole(0);
-    for (std::size_t i = 1; i < x.size(); ++i)
-      out = n.fn == Fn::word_add ? (out + whole(i)) & 0xffffffff
-            : n.fn == Fn::word_mul
-                ? static_cast<std::int64_t>(
-                      static_cast<std::uint64_t>(out) * static_cast<std::uint64_t>(whole(i)) & 0xffffffff)
-            : n.fn == Fn::word_and ? out & whole(i)
-            : n.fn == Fn::word_or  ? out | whole(i)
-                                   : out ^ whole(i);
+    for (std::size_t i = 1; i < x.size(); ++i) switch (n.fn) {
+      case Fn::word_add: out = (out + whole(i)) & 0xffffffff; break;
+      case Fn::word_mul:
+        out = static_cast<std::int64_t>(
+            static_cast<std::uint64_t>(out) * static_cast<std::uint64_t>(whole(i)) & 0xffffffff);
+        break;
+      case Fn::word_and: out &= whole(i); break;
+      case Fn::word_or: out |= whole(i); break;
+      case Fn::word_xor: out ^= whole(i); break;
+      default: throw std::logic_error("tokens have no rule for a function of integers");
+      }
+    if (x.size() < 2) throw std::logic_error("tokens have no rule for a function of one integer");
     return static_cast<double>(out);
   }
   // As a register of i32 holds it: what differs by a multiple of 2^32, from -2^31 on. Tokens of what is added as numbers are less.

@@ -47,7 +47,6 @@ void check(const AttentionSpec& s) {
 
 } // namespace
 
-// [attention]
 Program flash_attention_program(const AttentionSpec& s) {
   check(s);
   const Target& target = Target::named(s.arch);
@@ -70,6 +69,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Tensor O = k.output("o", s.type, {B, SQ, H, D}), LSE = k.output("lse", Element::f32, {B, H, SQ}),
                Q = k.input("q", s.type, {B, SQ, H, D}), K = k.input("k", s.type, {B, SK, HK, D}),
                V = k.input("v", s.type, {B, SK, HK, D});
+  // [specification]
   // As least_number, and of a power of two: its multiple by `to_two` is exact, so that two of them leave no rest in `scaled` below.
   const auto as_number = [&](Expr x) { return max(x, k.constant(-0x1p127)); };
   // x where row q sees column i.
@@ -97,6 +97,7 @@ Program flash_attention_program(const AttentionSpec& s) {
     const auto [most, p] = specification(c[0], c[2], c[1]);
     return most + log(k.sum(SK, p));
   });
+  // [specification end]
 
   const Sym bq = k.workgroups(0, SQ, rows), h = k.workgroups(1, H, 1), b = k.workgroups(2, B, 1);
   const int threads = qk.threads();
@@ -117,6 +118,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
                  o = k.zeros(Element::f32, pv.c(), {rows, D});
+  // [trip]
   const auto attend = [&](Sym t) {
     const auto tile = [&](const Tensor& of) {
       return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
@@ -146,6 +148,7 @@ Program flash_attention_program(const AttentionSpec& s) {
     k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(values, pv.b(), 8), pv);
     k.update(m, {most}, [](const Exprs& v) { return v[1]; });
   };
+  // [trip end]
   const Sym first = Sym(rows) * bq, number = Sym(rows / columns) * bq;
   if (s.window > 0) {
     const int tiles = (s.window - 1 + columns - 1) / columns; // before the workgroup's first row
@@ -171,6 +174,5 @@ Program flash_attention_program(const AttentionSpec& s) {
           k.tile(LSE, {1, 1, rows}, {b, h, bq}).keep({2}), 1);
   return k;
 }
-// [attention end]
 
 } // namespace inlay::kernels

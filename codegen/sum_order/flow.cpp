@@ -115,8 +115,15 @@ void Trees::run_loop(std::size_t number) {
       const Slots& init = before.regs[static_cast<std::size_t>(reg)];
       const Slots& after = result[reg];
       std::vector<int>& of = next.class_of[reg];
+      const std::vector<int>* before_of = last ? &last->class_of.at(reg) : nullptr;
+      Class same{-1, -1, -1};
       for (std::size_t s = 0; s < init.size(); ++s) {
-        const Class c = {init[s].id, last ? after[s].id : 0, last ? last->class_of.at(reg)[s] : 0};
+        const Class c = {init[s].id, last ? after[s].id : 0, last ? (*before_of)[s] : 0};
+        if (c == same) {
+          of.push_back(of.back());
+          continue;
+        }
+        same = c;
         const int id = numbers.try_emplace(c, static_cast<int>(numbers.size())).first->second;
         of.push_back(id);
         next.causes[id] |= causes_of(init[s].id) | causes_of(after[s].id) | own;
@@ -134,15 +141,16 @@ void Trees::run_loop(std::size_t number) {
     for (const int t : written)
       if (const auto c = lds_.find(t); c != lds_.end()) c->second.assign(c->second.size(), Value{});
     std::map<int, Slots> heads;
+    std::vector<int> begins; // by class
+    for (const auto& [id, of] : head.causes)
+      begins.push_back(intern({carried, static_cast<std::int64_t>(number), pass, id}, of, head.exact[id]));
     for (const int reg : carried_regs) {
       Slots& now = regs_[static_cast<std::size_t>(reg)];
+      const std::vector<int>& of = head.class_of[reg];
       for (std::size_t s = 0; s < now.size(); ++s) {
-        const int id = head.class_of[reg][s];
         const int a = now[s].row, b = after_trip(result[reg][s].row, *r.t.as_atom());
         const int row = a == no_row || a == b ? b : b == no_row ? a : several;
-        now[s] = {
-            intern({carried, static_cast<std::int64_t>(number), pass, id}, head.causes[id], head.exact[id]),
-            row};
+        now[s] = {begins[static_cast<std::size_t>(of[s])], row};
       }
       heads[reg] = now;
     }
@@ -163,9 +171,17 @@ void Trees::run_loop(std::size_t number) {
     for (const int reg : carried_regs) {
       Slots& now = regs_[static_cast<std::size_t>(reg)];
       const Slots& init = before.regs[static_cast<std::size_t>(reg)];
+      const Slots& begin = heads[reg];
+      std::array<int, 3> same{-1, -1, -1};
       for (std::size_t s = 0; s < now.size(); ++s) {
         now[s].row = after_trip(now[s].row, *r.t.as_atom());
-        const int begun = heads[reg][s].id;
+        const int begun = begin[s].id;
+        if (const std::array<int, 3> of = {init[s].id, now[s].id, begun}; of == same) {
+          now[s].id = now[s - 1].id;
+          continue;
+        } else {
+          same = of;
+        }
         now[s].id = intern({loop, static_cast<std::int64_t>(number), init[s].id, now[s].id, begun},
                            own | causes_of(init[s].id) | causes_of(now[s].id) | causes_of(begun),
                            node(init[s].id).exact && node(now[s].id).exact);

@@ -289,14 +289,23 @@ void Trees::multiply(const Inst& i) {
               at(i.uses[2 * parts + side], w * lanes_ + l);
         for (const auto& [where, v] : sorted) scales[static_cast<std::size_t>(where.first)].push_back(v);
       }
+      // Rows of the batch are one list, each of its own row.
+      std::span<const Value> before;
       for (int r = 0; r < rows; ++r) {
-        std::vector<Value> of(all.begin() + r * mma.k, all.begin() + (r + 1) * mma.k);
+        const std::span<const Value> own(all.data() + r * mma.k, static_cast<std::size_t>(mma.k));
         const auto& s = scales[static_cast<std::size_t>(r)];
+        if (const int row_r = row_of(own);
+            s.empty() && row_r != several && std::ranges::equal(own, before, {}, &Value::id, &Value::id)) {
+          of_row[side].push_back({of_row[side].back().id, row_r});
+          continue;
+        }
+        std::vector<Value> of(own.begin(), own.end());
         of.insert(of.end(), s.begin(), s.end());
         Key key = {list};
         bool whole = true;
         for (const Value& v : of) key.push_back(v.id), whole = whole && node(v.id).exact;
         of_row[side].push_back(make(i, key, of, {}, whole));
+        before = of_row[side].back().row == several ? std::span<const Value>() : own;
       }
     }
     // Neighbours along the rows are one node, each of its own row.

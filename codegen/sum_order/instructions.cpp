@@ -397,9 +397,12 @@ void Trees::store_to(const Inst& i) {
   std::vector<Origin> origin; // [axis]
   for (const Sym& o : i.access.origin) origin.push_back(origin_of(o));
   Key column = path_;
-  for (int th = 0; th < p_.threads(); ++th) {
-    if (!runs(i, th) || !i.access.acts(th)) continue;
-    for (std::size_t e = 0; e < count; ++e) {
+  std::vector<int> acting;
+  for (int th = 0; th < p_.threads(); ++th)
+    if (runs(i, th) && i.access.acts(th)) acting.push_back(th);
+  auto of_column = s.by_column.end(); // that of the element before, whose column most have
+  for (std::size_t e = 0; e < count; ++e) {
+    for (const int th : acting) {
       const std::size_t slot = static_cast<std::size_t>(th) * count + e;
       const Value v = at(i.uses[0], th, static_cast<int>(e));
       const Node& n = node(v.id);
@@ -427,8 +430,9 @@ void Trees::store_to(const Inst& i) {
           column.push_back(origin[a].number);
           column.push_back(origin[a].constant + at_axis[a][slot]);
         }
-      const auto [have, fresh] = s.by_column.try_emplace(column, v.id);
-      s.apart = s.apart || (!fresh && have->second != v.id && !(n.exact && is_integer(t.element)));
+      if (of_column == s.by_column.end() || of_column->first != column)
+        of_column = s.by_column.try_emplace(column, v.id).first;
+      s.apart = s.apart || (of_column->second != v.id && !(n.exact && is_integer(t.element)));
     }
   }
   if (for_all)

@@ -314,6 +314,98 @@ TEST_CASE("what refutes an order is named with its operation and line") {
   CHECK(gathered.orders[0].order == "trips of 1 over (k+127)/128 (parts)");
 }
 
+// y(i) = sum of x(i,n), or not: the orders are asked for, and nobody else. Some trips later a carried value has what another one had.
+enum class Late { a_table, another_row };
+Program late(Late what) {
+  const Element of = Element::f32;
+  Program k("late", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 14});
+  const Tensor y = k.output("y", of, {m, 1}), x = k.input("x", of, {m, n}), z = k.input("z", of, {1, n}),
+               table = k.input("table", Element::i32, {8});
+  k.computes(y, [&](const auto& at) { return k.sum(n, [&](Sym i) { return k(x, {at[0], i}); }); });
+  const Sym row = k.workgroups(0, m, 1), entry = k.uniform(table, Sym(0));
+  const Layout tv = line_tv(64, 1, 64), whole = without_axis(tv, 0);
+  std::vector<Fragment> carried;
+  // What they begin with is of the row already, or of none, and another number for each: nothing else moves from trip to trip.
+  const Fragment begun = k.load(what == Late::another_row ? k.tile(z, {1, 64}, {Sym(0), Sym(0)})
+                                                          : k.tile(x, {1, 64}, {row, Sym(0)}),
+                                tv, 1);
+  for (int i = 0; i < 4; ++i)
+    carried.push_back(k.map({begun}, [&](const auto& v) { return v[0] + k.constant(i); }));
+  k.loop(n, 64, {.distance = 1, .ring = 1}, [&](Sym t) {
+    const Fragment read = k.load(k.tile(x, {1, 64}, {what == Late::another_row ? t : row, t}), tv, 1);
+    for (std::size_t i = 0; i < 3; ++i) // each has what the next one had, a trip later
+      k.update(carried[i], {carried[i + 1]}, [](const auto& v) { return v[0] + v[1]; });
+    k.update(carried[3], {read},
+             [&](const auto& v) { return v[0] + (what == Late::a_table ? v[1] * k.number(entry) : v[1]); });
+  });
+  k.store(k.fold(Monoid::sum, carried[0], 1), k.tile(y, {1, 1}, {row, 0}), 1);
+  return k;
+}
+
+TEST_CASE("what a carried value depends on after several trips is found") {
+  for (const auto& [what, why] :
+       {std::pair(Late::a_table, "an entry of a table"), {Late::another_row, "rows"}}) {
+    const SumOrders o = orders(late(what));
+    const OrderClaim* c = o.find("batch-invariant");
+    INFO(text(o));
+    REQUIRE(c != nullptr);
+    CHECK(c->verdict == Verdict::undecided);
+    CHECK_THAT(c->reason, Contains(why));
+  }
+}
+
+// y = x w^T, or its transpose, where what multiplies or what the sum begins with is another number in each of a matrix instruction's 16 rows.
+enum class Apart { nothing, x, begin };
+Program products(Apart what, bool transposed) {
+  const Target& target = Target::named("gfx942");
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, Element::f16, Element::f16, Element::f32, 16), 1,
+                                      1, transposed ? 32 : 16, transposed ? 16 : 32, 64, 8);
+  Program k("products", target, mma.threads());
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 14}),
+            depth = k.size("k", {.most = 1 << 14, .multiple = 8});
+  const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f16, {m, depth}),
+               w = k.input("w", Element::f16, {n, depth});
+  k.computes(y, [&](const auto& c) {
+    return k.sum(depth, [&](Sym i) { return k(x, {c[0], i}) * k(w, {c[1], i}); });
+  });
+  const Sym bm = k.workgroups(0, m, 16), bn = k.workgroups(1, n, 32);
+  const int axis = transposed ? 1 : 0; // that m has in the tile of sums
+  const auto by_row = [&](const Fragment& f, int of) {
+    return k.map({f}, [&](const auto& v) { return v[0] + k.number(k.position(of)); });
+  };
+  Fragment sums = k.zeros(Element::f32, mma.c(), {transposed ? 32 : 16, transposed ? 16 : 32});
+  if (what == Apart::begin) sums = by_row(sums, axis);
+  k.loop(depth, 64, {.distance = 1, .ring = 1}, [&](Sym t) {
+    Fragment rows = k.load(k.tile(x, {16, 64}, {bm, t}), transposed ? mma.b() : mma.a(), 8);
+    const Fragment columns = k.load(k.tile(w, {32, 64}, {bn, t}), transposed ? mma.a() : mma.b(), 8);
+    if (what == Apart::x) rows = k.relayout(by_row(rows, 0), transposed ? mma.b() : mma.a(), Element::f16);
+    if (transposed)
+      k.mma(sums, columns, rows, mma);
+    else
+      k.mma(sums, rows, columns, mma);
+  });
+  const codegen::View tile = k.tile(y, {16, 32}, {bm, bn});
+  k.store(sums, transposed ? tile.keep({1, 0}) : tile, 1);
+  return k;
+}
+
+TEST_CASE("rows of a tile whose products are not alike are apart") {
+  for (const bool transposed : {false, true})
+    for (const Apart what : {Apart::nothing, Apart::x, Apart::begin}) {
+      const SumOrders o = orders(products(what, transposed));
+      const OrderClaim* c = o.find("position-invariant");
+      INFO(transposed << "\n" << text(o));
+      REQUIRE(c != nullptr);
+      if (what == Apart::nothing) {
+        CHECK(c->verdict == Verdict::proved);
+      } else {
+        CHECK(c->verdict == Verdict::undecided);
+        CHECK_THAT(c->reason, Contains("summed in different orders"));
+      }
+    }
+}
+
 TEST_CASE("sums of programs of one's own") {
   const std::string all = "deterministic proved, batch-invariant (m) proved, position-invariant (m) proved, "
                           "split-invariant proved";

@@ -3,8 +3,10 @@
 #include "code_object_input.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <inlay/launch/limits.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/names.h>
@@ -259,6 +261,20 @@ void check_devices(const launch::Manifest& m, const launch::Sizes& sizes,
   }
 }
 
+/// An address in the place of a buffer of the manifest is one that a launch takes.
+void check_pointers(const launch::Manifest& m, const launch::Sizes& sizes,
+                    const std::vector<ArgumentSpec>& specs) {
+  for (std::size_t i = 0; i < m.arguments.size(); ++i) {
+    const launch::Argument& a = m.arguments[i];
+    if (a.kind != launch::Argument::Kind::buffer || !specs[i].value || specs[i].value->bytes.size() != 8)
+      continue;
+    std::uint64_t address = 0;
+    std::memcpy(&address, specs[i].value->bytes.data(), sizeof address);
+    if (const auto no = launch::refused_address(a.name, address, a.bytes(sizes)))
+      refuse("--arg " + specs[i].spelled + ": " + no->what, no->hint);
+  }
+}
+
 /// `at:K:BYTES` of each argument: K is a buffer of its own, of as many bytes, which may be shared.
 void check_shared(const std::vector<ArgumentSpec>& specs, const std::optional<launch::Manifest>& manifest,
                   bool of_several_forms) {
@@ -411,6 +427,8 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
   for (std::size_t i = 0; i < in.specs.size(); ++i)
     if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
   check_shared(in.specs, manifest, source.forms.has_value());
+  if (manifest && manifest->arguments.size() == in.specs.size())
+    check_pointers(*manifest, plan->sizes, in.specs);
   if (in.devices > 1) check_devices(*manifest, plan->sizes, in.specs);
   return in;
 }

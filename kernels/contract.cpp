@@ -97,7 +97,7 @@ bool LaunchContract::nothing_to_write(const std::vector<std::int64_t>& values) c
   if (values.empty() || *std::min_element(values.begin(), values.end()) != 0) return false;
   std::size_t outputs = 0;
   for (const Buffer& b : buffers) {
-    if (b.output && (!b.bits || b.bits(values) > 0)) return false;
+    if (b.output && !b.empty(values)) return false;
     outputs += b.output;
   }
   return outputs > 0;
@@ -108,14 +108,23 @@ std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& valu
   return std::max<std::int64_t>(n / 8 + (n % 8 != 0 ? 1 : 0), 1);
 }
 
-void LaunchContract::check_apart(const std::vector<std::uint64_t>& addresses,
-                                 const std::vector<std::int64_t>& values) const {
+bool LaunchContract::Buffer::empty(const std::vector<std::int64_t>& values) const {
+  return bits && bits(values) <= 0;
+}
+
+void LaunchContract::check_addresses(const std::vector<std::uint64_t>& addresses,
+                                     const std::vector<std::int64_t>& values) const {
+  const auto empty = [&](std::size_t i) { return buffers[i].empty(values); };
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    if (const auto no =
+            launch::refused_address(buffers[i].name, addresses[i], empty(i) ? 0 : buffers[i].bytes(values)))
+      throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, no->what, no->hint));
   const auto end = [&](std::size_t i) {
     return addresses[i] + static_cast<std::uint64_t>(buffers[i].bytes(values));
   };
   for (std::size_t o = 0; o < buffers.size(); ++o)
-    for (std::size_t i = 0; buffers[o].output && i < buffers.size(); ++i)
-      if (i != o && addresses[o] < end(i) && addresses[i] < end(o))
+    for (std::size_t i = 0; buffers[o].output && !empty(o) && i < buffers.size(); ++i)
+      if (i != o && !empty(i) && addresses[o] < end(i) && addresses[i] < end(o))
         throw std::invalid_argument(
             fmt::format("{}: the output {} shares memory with {}\n  {} at {:#x} to {:#x}, {} at {:#x} to "
                         "{:#x}\n  hint   a buffer of its own: the "

@@ -51,8 +51,7 @@ void check_large_enough(const LaunchContract& contract, const Buffers& buffers,
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const LaunchContract::Buffer& b = contract.buffers[i % contract.buffers.size()];
     const auto needed = static_cast<std::size_t>(b.bytes(sizes));
-    if (!b.bits || b.bits(sizes) <= 0 || buffers[i].size() >= needed)
-      continue; // of nothing nothing is touched
+    if (!b.bits || b.empty(sizes) || buffers[i].size() >= needed) continue; // of nothing nothing is touched
     std::string values;
     for (std::size_t k = 0; k < sizes.size(); ++k)
       values += fmt::format("{}{} = {}", k == 0 ? "" : ", ", contract.sizes[k].name, sizes[k]);
@@ -108,14 +107,6 @@ runtime::LaunchGeometry geometry_of(const LaunchPlan& plan) {
   return {extent(plan.grid), extent(plan.block), plan.dynamic_lds};
 }
 
-/// Registers are moved whole: an address is a multiple of theirs.
-void check_aligned(const LaunchContract& contract, const std::vector<std::uint64_t>& addresses) {
-  for (std::size_t i = 0; i < addresses.size(); ++i)
-    if (addresses[i] % 4 != 0)
-      throw std::invalid_argument(fmt::format("{}: {} lies at {:#x}\n  hint   a multiple of 4 bytes",
-                                              contract.kernel, contract.buffers[i].name, addresses[i]));
-}
-
 } // namespace
 
 FindingsError::FindingsError(const std::string& kernel, std::vector<runtime::Finding> found)
@@ -155,8 +146,7 @@ void LoadedKernel::launch(const std::vector<std::uint64_t>& buffers, const std::
 std::vector<std::uint8_t> LoadedKernel::arguments_of(const LaunchPlan& plan,
                                                      const std::vector<std::uint64_t>& buffers) const {
   check_count(contract_, buffers.size());
-  check_aligned(contract_, buffers);
-  contract_.check_apart(buffers, sizes_of(contract_, plan));
+  contract_.check_addresses(buffers, sizes_of(contract_, plan));
   std::vector<runtime::Argument> arguments;
   for (const LaunchArgument& a : plan.arguments) {
     if (a.buffer >= 0) {

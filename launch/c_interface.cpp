@@ -1,5 +1,5 @@
 // inlay_c.h over manifests, bundles and whatever libamdhip64 there is: a GPU's, or the one on the emulator.
-#include "apart.h"
+#include "addresses.h"
 
 #include <inlay/launch/bundle.h>
 #include <inlay_c.h>
@@ -170,7 +170,7 @@ struct inlay_device {
 struct Prepared {
   std::vector<std::int64_t> asked;
   Forms::Plan plan;
-  std::vector<std::uint64_t> extents;            ///< of each argument of the form that is a buffer: its bytes
+  std::vector<std::int64_t> bytes;               ///< of each argument of the form that is a buffer
   std::vector<std::vector<std::uint8_t>> values; ///< of the others
 };
 
@@ -232,14 +232,13 @@ struct inlay_kernel {
     out->plan = forms.plan(sizes(values, count));
     const Manifest& manifest = forms.forms()[out->plan.form].manifest;
     const LaunchPlan& launch = out->plan.launch;
-    out->extents.resize(manifest.arguments.size());
+    out->bytes.resize(manifest.arguments.size());
     out->values.resize(manifest.arguments.size());
     for (std::size_t i = 0; i < manifest.arguments.size() && !launch.nothing(); ++i) {
       if (manifest.arguments[i].kind != Argument::Kind::buffer)
         out->values[i] = manifest.bytes_of(i, launch.sizes);
-      else if (manifest.outputs_apart)
-        out->extents[i] =
-            static_cast<std::uint64_t>(std::max<std::int64_t>(1, manifest.arguments[i].bytes(launch.sizes)));
+      else
+        out->bytes[i] = manifest.arguments[i].bytes(launch.sizes);
     }
     return last = std::move(out);
   }
@@ -494,16 +493,12 @@ inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buf
       if (m.arguments[i].kind == Argument::Kind::buffer) {
         const auto at = std::lower_bound(kernel->buffers.begin(), kernel->buffers.end(), places[i]);
         addresses[i] = reinterpret_cast<std::uint64_t>(buffers[at - kernel->buffers.begin()]);
-        if (addresses[i] % 4 != 0)
-          throw LaunchError(m.kernel + ": the address of " + m.arguments[i].name + ", " +
-                                std::to_string(addresses[i]) + ", is no multiple of 4",
-                            "a buffer that begins at one: kernels move words");
         values[i] = &addresses[i];
       } else { // HIP copies them
         values[i] = const_cast<std::uint8_t*>(prepared->values[i].data());
       }
     }
-    check_apart(m, addresses, prepared->extents);
+    check_addresses(m, addresses, prepared->bytes);
     const auto& hip = kernel->device->hip;
     kernel->device->use();
     kernel->device->check(hip.hipModuleLaunchKernel(kernel->loaded[form].function, p.grid[0], p.grid[1],

@@ -1,4 +1,4 @@
-#include "apart.h"
+#include "addresses.h"
 
 #include <inlay/launch/limits.h>
 #include <inlay/launch/manifest.h>
@@ -369,24 +369,25 @@ std::vector<std::uint8_t> Manifest::bytes_of(std::size_t i, const Sizes& values)
   return out;
 }
 
-void Manifest::check_apart(const std::vector<std::uint64_t>& addresses, const Sizes& values) const {
-  if (!outputs_apart) return;
-  std::vector<std::uint64_t> extents(arguments.size());
+void Manifest::check_addresses(const std::vector<std::uint64_t>& addresses, const Sizes& values) const {
+  std::vector<std::int64_t> bytes(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].kind == Argument::Kind::buffer)
-      extents[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments[i].bytes(values)));
-  launch::check_apart(*this, addresses, extents);
+    if (arguments[i].kind == Argument::Kind::buffer) bytes[i] = arguments[i].bytes(values);
+  launch::check_addresses(*this, addresses, bytes);
 }
 
-void check_apart(const Manifest& manifest, const std::vector<std::uint64_t>& addresses,
-                 const std::vector<std::uint64_t>& extents) {
-  if (!manifest.outputs_apart) return;
+void check_addresses(const Manifest& manifest, const std::vector<std::uint64_t>& addresses,
+                     const std::vector<std::int64_t>& bytes) {
   const auto& arguments = manifest.arguments;
-  const auto end = [&](std::size_t i) { return addresses.at(i) + extents.at(i); };
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].kind == Argument::Kind::buffer)
+      if (const auto no = refused_address(arguments[i].name, addresses.at(i), bytes.at(i)))
+        throw LaunchError(manifest.kernel + ": " + no->what, no->hint);
+  if (!manifest.outputs_apart) return;
+  const auto end = [&](std::size_t i) { return addresses[i] + static_cast<std::uint64_t>(bytes[i]); };
   for (std::size_t o = 0; o < arguments.size(); ++o)
-    for (std::size_t i = 0; arguments[o].output && i < arguments.size(); ++i)
-      if (i != o && arguments[i].kind == Argument::Kind::buffer && addresses.at(o) < end(i) &&
-          addresses.at(i) < end(o))
+    for (std::size_t i = 0; arguments[o].output && bytes[o] > 0 && i < arguments.size(); ++i)
+      if (i != o && bytes[i] > 0 && addresses[o] < end(i) && addresses[i] < end(o))
         throw LaunchError(manifest.kernel + ": the output " + arguments[o].name + " shares memory with " +
                               arguments[i].name,
                           "a buffer of its own: the kernel may write before it has read");

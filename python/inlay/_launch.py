@@ -150,7 +150,7 @@ class LoadedKernel:
                 self._fitting[i].add(b.dtype)
             if self._shapes[i] and b.shape != self._shapes[i]:
                 check_shape(self.buffers[i], b, self._shapes[i])
-            if b.nbytes < needed[i] or not b.is_contiguous():
+            if b.nbytes < needed[i] and (b.nbytes or needed[i] > 1) or not b.is_contiguous():  # of nothing one byte is asked for
                 raise ValueError(f"buffer {self.buffers[i]}: {b.nbytes} bytes, contiguous {b.is_contiguous()}; {needed[i]} are needed")
             pointers[i] = b.data_ptr()
             if stream is None:
@@ -209,7 +209,7 @@ class LoadedKernel:
         judged = [(self.buffers[i], self._types[i], self._shapes[i], self._written[i], buffers[i]) for i in used]
         arrays = dict(zip(used, checked(judged, self._contract.apart, kernel=self._contract.made)))
         for i, a in arrays.items():
-            if a.nbytes != self._bytes[i] and (a.nbytes or self._bytes[i] > 1):  # of nothing one byte is asked for
+            if a.nbytes != self._bytes[i] and (a.nbytes or self._bytes[i] > 1):
                 raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
         lib, copies = self._lib, []
         there = [a for a in arrays.values() if a.flags.c_contiguous and a.ctypes.data % 4 == 0] if self._emulated else []

@@ -387,6 +387,8 @@ def checked(buffers, apart=True, elements=True, kernel=None):
 
     arrays = []
     for name, element, shape, output, given in buffers:
+        if given is None:
+            raise TypeError(f"buffer {name} is None\n  hint   an array: only what has no elements may have no memory, as numpy.empty(0)")
         check_elements(name, given, element)
         a = host(given)
         if not a.dtype.isnative:

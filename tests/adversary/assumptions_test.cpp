@@ -167,7 +167,11 @@ TEST_CASE("assumptions: what the launch checks is refused, and nothing runs") {
   CHECK_THROWS_WITH(kernel.launch(both, {1023}), Contains("n = 1023"));
   CHECK_THROWS_WITH(kernel.launch(both, {(1 << 20) + 4}), Contains("n = 1048580"));
   CHECK_THROWS_WITH(kernel.launch(std::vector{y.address(), x.address() + 2}, {512}),
-                    Contains("a multiple of 4 bytes"));
+                    Contains("the address of x") && Contains("is no multiple of 4"));
+  CHECK_THROWS_WITH(kernel.launch(std::vector<std::uint64_t>{y.address(), 0}, {512}),
+                    Contains("x is a null pointer, and has 2048 bytes"));
+  CHECK_THROWS_WITH(kernel.launch(std::vector<std::uint64_t>{0, x.address()}, {512}),
+                    Contains("y is a null pointer"));
   CHECK_THROWS_WITH(kernel.launch(std::vector{y.address(), y.address() + 512}, {512}),
                     Contains("y") && Contains("x"));
   kernels::LaunchPlan plan = a.contract.plan({1024});

@@ -309,6 +309,19 @@ TEST_CASE("exec: a .npy file has the shape that the manifest says") {
   }
 }
 
+TEST_CASE("exec: a buffer of a manifest is no null pointer") {
+  const Folder f;
+  REQUIRE(inlay_command({"build", "vector_add", "-o", f.file("v")}).exit == 0);
+  for (const char* name : {"c", "a", "b"}) {
+    const auto r = inlay_command({"exec", f.file("v") + "/vector_add.json", "--size", "n=5000", "--arg",
+                                  name + std::string("=ptr:0")});
+    CAPTURE(name, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, name + std::string(" is a null pointer, and has 20000 bytes")));
+    CHECK(says(r.err, "hint   the address of a buffer"));
+  }
+}
+
 TEST_CASE("exec: the block is the manifest's, and a part of its grid is said") {
   const Folder f;
   REQUIRE(inlay_command({"build", "vector_add", "-o", f.file("v")}).exit == 0);

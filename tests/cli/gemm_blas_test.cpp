@@ -605,10 +605,10 @@ TEST_CASE("gemm: a D that shares memory with C is not launched, and in place it 
   std::vector<std::uint64_t> addresses;
   for (const auto& b : apart.buffers) addresses.push_back(at[b.name] = (addresses.size() + 1) << 24);
   const std::vector<std::int64_t> sizes = {64, 64, 64};
-  CHECK_NOTHROW(apart.check_apart(addresses, sizes));
+  CHECK_NOTHROW(apart.check_addresses(addresses, sizes));
   for (std::size_t i = 0; i < addresses.size(); ++i)
     if (apart.buffers[i].name == "c") addresses[i] = at["d"];
-  CHECK_THROWS_WITH(apart.check_apart(addresses, sizes), Contains("the output d shares memory with c"));
+  CHECK_THROWS_WITH(apart.check_addresses(addresses, sizes), Contains("the output d shares memory with c"));
   spec.added = Added::in_place;
   for (const auto& b : build_gemm(spec).contract.buffers) CHECK(b.name != "c");
 }

@@ -397,6 +397,9 @@ TEST_CASE("C interface: one emulated processor a process, by all its names") {
   void* odd[] = {a, static_cast<char*>(b) + 2};
   CHECK(inlay_launch(kernel, odd, 2, sizes, 2, nullptr) == INLAY_INVALID);
   CHECK(says(inlay_error(), "the address of b, " + std::to_string(reinterpret_cast<std::uintptr_t>(odd[1]))));
+  void* none[] = {nullptr, b};
+  CHECK(inlay_launch(kernel, none, 2, sizes, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "add: a is a null pointer, and has 256 bytes"));
   runs();
   inlay_kernel_free(kernel);
   inlay_device_free(device);

@@ -238,13 +238,30 @@ TEST_CASE("manifests: the launch for some sizes, and what is refused") {
              "sizes[2], field \"name\": is '" + twice.sizes[0].name + "', as another size's"));
   // Outputs lie apart from everything else: y is 256 bytes, x 128, for m = 64, n = 1.
   const auto q = m.plan({{"n", 1}});
-  CHECK_NOTHROW(m.check_apart({1000, 1256, 0, 0}, q.sizes));
+  CHECK_NOTHROW(m.check_addresses({1000, 1256, 0, 0}, q.sizes));
   CHECK(says(refusal([&] {
-               m.check_apart({1000, 1255, 0, 0}, q.sizes);
+               m.check_addresses({1000, 1252, 0, 0}, q.sizes);
              }),
              "the output y shares memory with x"));
-  CHECK_NOTHROW(m.check_apart({1000, 872, 0, 0}, q.sizes));
-  CHECK_FALSE(refusal([&] { m.check_apart({1000, 873, 0, 0}, q.sizes); }).empty());
+  CHECK_NOTHROW(m.check_addresses({1000, 872, 0, 0}, q.sizes));
+  CHECK_FALSE(refusal([&] { m.check_addresses({1000, 876, 0, 0}, q.sizes); }).empty());
+  // A buffer is somewhere, and at a multiple of 4; one of nothing may be anywhere, inside of an output too.
+  for (const auto& [y, x, why] :
+       {std::tuple(0, 1256, "scale: y is a null pointer, and has 256 bytes\n  hint"),
+        std::tuple(1000, 0, "scale: x is a null pointer, and has 128 bytes\n  hint"),
+        std::tuple(1000, 1258, "the address of x, 1258, is no multiple of 4")}) {
+    const std::vector<std::uint64_t> at{static_cast<std::uint64_t>(y), static_cast<std::uint64_t>(x), 0, 0};
+    CHECK(says(refusal([&] { m.check_addresses(at, q.sizes); }), why));
+  }
+  Manifest none = m;
+  none.arguments[1].bytes = Formula("n - 1");
+  for (const std::uint64_t x : {0, 1004, 1258}) CHECK_NOTHROW(none.check_addresses({1000, x, 0, 0}, q.sizes));
+  none.arguments[1].output = true;
+  CHECK_NOTHROW(none.check_addresses({1000, 1004, 0, 0}, q.sizes));
+  CHECK(says(refusal([&] {
+               none.check_addresses({1000, 1004, 0, 0}, none.plan({{"n", 2}}).sizes);
+             }),
+             "the output y shares memory with x"));
 }
 
 TEST_CASE("bundles: bytes and back, found by kernel and processor, damage is refused") {

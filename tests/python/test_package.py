@@ -242,6 +242,9 @@ class Loaded(unittest.TestCase):
         for other in (numpy.float64, numpy.float16, numpy.int32, numpy.int64, numpy.complex64, numpy.uint16):
             with self.assertRaisesRegex(TypeError, f"buffer b is f32, and its array is {other.__name__}: give float32"):
                 kernel(c, a, numpy.zeros(1024 // other().itemsize, other), n=256)
+        for nothing, wrong, why in ((None, TypeError, "buffer a is None\n  hint   an array"), (a[:0], ValueError, "buffer a: 0 bytes; 1024 are needed")):
+            with self.assertRaisesRegex(wrong, why):
+                kernel(c, nothing, b, n=256)
         kernel(c, a.view(numpy.uint8), b.view(numpy.uint32), n=256)  # bits
         numpy.testing.assert_array_equal(c, a + b)
         with self.assertRaisesRegex(TypeError, "sizes m; the kernel takes n"):

@@ -79,6 +79,8 @@ struct LaunchContract {
     SizeFormula bits;
     int device = -1; ///< of several, in whose memory it is; -1: each has its own
     [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
+    /// It is known to have no element: nothing of it is touched.
+    [[nodiscard]] bool empty(const std::vector<std::int64_t>& values) const;
   };
   std::string kernel;
   int threads = 256;
@@ -105,10 +107,10 @@ struct LaunchContract {
   [[nodiscard]] LaunchPlan of_device(LaunchPlan plan, int number) const;
   /// Some size is 0, none below, and no output has an element.
   [[nodiscard]] bool nothing_to_write(const std::vector<std::int64_t>& values) const;
-  /// Every output lies apart from all other buffers: what a kernel reads is what was there before it.
-  /// Errors: std::invalid_argument naming both buffers and where they lie.
-  void check_apart(const std::vector<std::uint64_t>& addresses,
-                   const std::vector<std::int64_t>& values) const;
+  /// Every buffer is somewhere, at a multiple of 4 (launch::refused_address), and every output lies apart from all others: what a kernel
+  /// reads is what was there before it. Errors: std::invalid_argument naming the buffer, or both and where they lie.
+  void check_addresses(const std::vector<std::uint64_t>& addresses,
+                       const std::vector<std::int64_t>& values) const;
 };
 
 /// The program that a kernel was built from and its instructions (build.h): what machine code is held against.

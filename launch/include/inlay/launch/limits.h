@@ -28,6 +28,19 @@ struct Refusal {
                      "; a sum may be padded with zeros, a maximum or a mean may not"};
 }
 
+/// What is wrong with where a buffer of `bytes` bytes lies; nothing: at a multiple of 4, since kernels move words, and not at 0. Of no bytes
+/// nothing is touched: empty tensors of torch lie at 0.
+///     refused_address("x", 0, 256)->what   // x is a null pointer, and has 256 bytes
+[[nodiscard]] inline std::optional<Refusal> refused_address(const std::string& name, std::uint64_t address,
+                                                            std::int64_t bytes) {
+  if (bytes == 0 || (address != 0 && address % 4 == 0)) return std::nullopt;
+  if (address == 0)
+    return Refusal{name + " is a null pointer, and has " + std::to_string(bytes) + " bytes",
+                   "the address of a buffer: only what has no elements may be null"};
+  return Refusal{"the address of " + name + ", " + std::to_string(address) + ", is no multiple of 4",
+                 "a buffer that begins at one: kernels move words"};
+}
+
 /// How many workgroups of `items` work-items an axis may have. A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA
 /// runtime specification) has 32 bits. HIP takes 2^31 - 1 workgroups along x, 65535 along y and z (maxGridSize).
 [[nodiscard]] inline std::int64_t most_workgroups(std::size_t axis, std::int64_t items) {

@@ -102,8 +102,9 @@ struct Manifest {
   [[nodiscard]] LaunchPlan plan(const Sizes& given) const;
   /// The bytes of argument `i`, which is a size or a value.
   [[nodiscard]] std::vector<std::uint8_t> bytes_of(std::size_t i, const Sizes& sizes) const;
-  /// Errors: LaunchError naming both buffers, when an output shares memory with another one. `addresses`: one an argument.
-  void check_apart(const std::vector<std::uint64_t>& addresses, const Sizes& sizes) const;
+  /// Errors: LaunchError naming the buffer, when its address is refused (refused_address of limits.h), or both, when an output shares memory
+  /// with another one though `outputs_apart`. `addresses`: one an argument.
+  void check_addresses(const std::vector<std::uint64_t>& addresses, const Sizes& sizes) const;
   /// That the code object is whole and declares these arguments, in number, size and kind. HIP is given neither its length nor the number of
   /// values: it reads what the code object describes, from wherever a launch points to. A file that is no ELF file, or has no metadata of the
   /// kernel, is left to who loads it. Errors: LaunchError with both lists. Source: LLVM, "User Guide for AMDGPU Backend", Code Object Metadata.

@@ -100,12 +100,14 @@ Schedule default_schedule(const Graph& graph) {
       const auto n = static_cast<std::size_t>(i);
       const auto written_only = [&](auto&& self, const Inst& from) -> bool {
         const auto found = users.find(from.def.id);
-        return found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
-                 const Inst& user = body[static_cast<std::size_t>(u)];
-                 return user.kind == InstKind::lds_write ||
-                        (user.kind == InstKind::map &&
-                         !graph.registers[static_cast<std::size_t>(user.def.id)].outside && self(self, user));
-               });
+        const auto changes = [&](int u) { return body[static_cast<std::size_t>(u)].def.id == from.def.id; };
+        if (found == users.end() || std::ranges::any_of(found->second, changes)) return false;
+        return std::all_of(found->second.begin(), found->second.end(), [&](int u) {
+          const Inst& user = body[static_cast<std::size_t>(u)];
+          return user.kind == InstKind::lds_write ||
+                 (user.kind == InstKind::map &&
+                  !graph.registers[static_cast<std::size_t>(user.def.id)].outside && self(self, user));
+        });
       };
       switch (inst.kind) {
       case InstKind::load:

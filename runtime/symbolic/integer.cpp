@@ -205,6 +205,18 @@ const std::unordered_map<std::string_view, Body>& words() {
       {"v_min_i32", [](Terms& t, A a) -> std::optional<Term> { return t.minimum(a[0], a[1], true); }},
       {"v_max_u32", [](Terms& t, A a) -> std::optional<Term> { return t.maximum(a[0], a[1], false); }},
       {"v_max_i32", [](Terms& t, A a) -> std::optional<Term> { return t.maximum(a[0], a[1], true); }},
+      {"v_min3_u32",
+       [](Terms& t,
+          A a) -> std::optional<Term> { return t.minimum(t.minimum(a[0], a[1], false), a[2], false); }},
+      {"v_min3_i32",
+       [](Terms& t,
+          A a) -> std::optional<Term> { return t.minimum(t.minimum(a[0], a[1], true), a[2], true); }},
+      {"v_max3_u32",
+       [](Terms& t,
+          A a) -> std::optional<Term> { return t.maximum(t.maximum(a[0], a[1], false), a[2], false); }},
+      {"v_max3_i32",
+       [](Terms& t,
+          A a) -> std::optional<Term> { return t.maximum(t.maximum(a[0], a[1], true), a[2], true); }},
       {"v_lshlrev_b16",
        [](Terms& t, A a)
            -> std::optional<

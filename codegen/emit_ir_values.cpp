@@ -54,6 +54,10 @@ Value Emitter::combine(Monoid m, Value a, Value b) {
   case Monoid::max: return k.fmax(a, b);
   case Monoid::min: return k.fmin(a, b);
   case Monoid::wrapping_sum: return k.add(a, b);
+  case Monoid::signed_max: return k.smax(a, b);
+  case Monoid::signed_min: return k.smin(a, b);
+  case Monoid::unsigned_max: return k.umax(a, b);
+  case Monoid::unsigned_min: return k.umin(a, b);
   }
   throw InternalError("unknown monoid");
 }
@@ -417,7 +421,7 @@ bool Emitter::whole_vector(Sym bound, int lanes) const {
   return divides(Sym(lanes), bound) == Truth::yes;
 }
 
-Value Emitter::folded(Monoid m, Value v) { return m == Monoid::wrapping_sum ? v : to_real(v); }
+Value Emitter::folded(Monoid m, Value v) { return is_of_i32(m) ? v : to_real(v); }
 
 Value Emitter::fold(const Inst& i) {
   // Whole registers are joined as vectors first, then halves, then what is left one by one.

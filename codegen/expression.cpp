@@ -83,22 +83,37 @@ const char* to_string(Monoid monoid) {
   case Monoid::max: return "max";
   case Monoid::min: return "min";
   case Monoid::wrapping_sum: return "wrapping sum";
+  case Monoid::signed_max: return "signed max";
+  case Monoid::signed_min: return "signed min";
+  case Monoid::unsigned_max: return "unsigned max";
+  case Monoid::unsigned_min: return "unsigned min";
   }
   return "?";
 }
 
 double empty_element(Monoid m) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return !idempotent(m) ? 0 : m == Monoid::max ? -infinity : infinity;
+  switch (m) {
+  case Monoid::max: return -infinity;
+  case Monoid::min: return infinity;
+  case Monoid::signed_max: return INT32_MIN;
+  case Monoid::signed_min: return INT32_MAX;
+  case Monoid::unsigned_min: return -1;
+  default: return 0;
+  }
 }
 
 double combined(Monoid m, double a, double b) {
+  const auto word = [](double v) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(v)); };
   switch (m) {
   case Monoid::sum: return a + b;
-  case Monoid::max: return std::max(a, b);
-  case Monoid::min: return std::min(a, b);
-  case Monoid::wrapping_sum:
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(a + b)));
+  case Monoid::max:
+  case Monoid::signed_max: return std::max(a, b);
+  case Monoid::min:
+  case Monoid::signed_min: return std::min(a, b);
+  case Monoid::wrapping_sum: return static_cast<std::int32_t>(word(a + b));
+  case Monoid::unsigned_max: return word(a) < word(b) ? b : a;
+  case Monoid::unsigned_min: return word(a) < word(b) ? a : b;
   }
   return a;
 }
@@ -143,14 +158,31 @@ int Expressions::depth(int id) const {
   return of(of, id);
 }
 
+Monoid of_words(Monoid m) {
+  return m == Monoid::sum   ? Monoid::wrapping_sum
+         : m == Monoid::max ? Monoid::signed_max
+         : m == Monoid::min ? Monoid::signed_min
+                            : m;
+}
+
+namespace {
+// As a text has a fold of integers, and one of numbers.
+const char* fold_name(Monoid m) {
+  switch (m) {
+  case Monoid::wrapping_sum: return "sum";
+  case Monoid::signed_max: return "max";
+  case Monoid::signed_min: return "min";
+  case Monoid::unsigned_max: return "umax";
+  case Monoid::unsigned_min: return "umin";
+  default: return to_string(m);
+  }
+}
+} // namespace
+
 Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   const auto atom = k.as_atom();
   INLAY_CHECK(atom, "a single symbol as bound index");
-  if (is_integer(body) && monoid == Monoid::sum)
-    return codegen::integer(fold(Monoid::wrapping_sum, k, extent, to_number(body)));
-  if (is_integer(body))
-    throw CodegenError(std::string(to_string(monoid)) + " of integers, and it is of numbers", "",
-                       "to_number(w): in f32, exact up to 2^24");
+  if (is_integer(body)) return codegen::integer(fold(of_words(monoid), k, extent, to_number(body)));
   // Bound indices are numbered by depth, so that equal folds are equal nodes whatever their index was called.
   const Sym bound = k.context()->symbol("_i" + std::to_string(depth(body.id)), {Int(0), std::nullopt});
   const std::pair<AtomId, Sym> rename[] = {{*atom, bound}};
@@ -160,8 +192,8 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
 
 Expr Expressions::partial_fold(Monoid monoid, Sym k, Sym extent,
                                std::span<const std::pair<Sym, Sym>> intervals, Expr body) {
-  if (is_integer(body) && monoid == Monoid::sum)
-    return codegen::integer(partial_fold(Monoid::wrapping_sum, k, extent, intervals, to_number(body)));
+  if (is_integer(body))
+    return codegen::integer(partial_fold(of_words(monoid), k, extent, intervals, to_number(body)));
   ExprNode n = fold(monoid, k, extent, body).node();
   for (const auto& [low, high] : intervals) n.index.push_back(low), n.index.push_back(high);
   return make(std::move(n));
@@ -534,20 +566,20 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
            " : " + number_text(n.value) + ")";
   case Fn::fold: {
     const ExprNode& body = e.arena->node(n.args[0]);
-    const bool wraps = is_wrapping(n);
-    std::string s = std::string(to_string(wraps ? Monoid::sum : n.monoid)) + "(" + inlay::to_string(n.sym) +
-                    " < " + inlay::to_string(n.index[0]);
+    const bool words = is_fold_of_i32(n);
+    std::string s = std::string(fold_name(n.monoid)) + "(" + inlay::to_string(n.sym) + " < " +
+                    inlay::to_string(n.index[0]);
     for (std::size_t i = 1; i + 1 < n.index.size(); i += 2)
       s += (i == 1 ? " over [" : " and [") + inlay::to_string(n.index[i]) + ", " +
            inlay::to_string(n.index[i + 1]) + ")";
-    if (!wraps) return s + ", " + arg(0) + ")";
+    if (!words) return s + ", " + arg(0) + ")";
     const std::string word =
         body.fn == Fn::to_number ? text_of({e.arena, body.args[0]}, name, left) : "int(" + arg(0) + ")";
     return "float(" + s + ", " + word + "))";
   }
   case Fn::word: { // a sum of integers is one
     const std::string number = arg(0), before = "float(";
-    return is_wrapping(e.arena->node(n.args[0])) && number.starts_with(before)
+    return is_fold_of_i32(e.arena->node(n.args[0])) && number.starts_with(before)
                ? number.substr(before.size(), number.size() - before.size() - 1)
                : "int(" + number + ")";
   }

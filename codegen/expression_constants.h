@@ -22,7 +22,7 @@ inline double rounded(double v) {
 
 inline constexpr double two_32 = 4294967296.0;
 
-inline bool is_wrapping(const ExprNode& n) { return n.fn == Fn::fold && n.monoid == Monoid::wrapping_sum; }
+inline bool is_fold_of_i32(const ExprNode& n) { return n.fn == Fn::fold && is_of_i32(n.monoid); }
 
 // A number that is an integer of 32 bits, with a sign or without, as one without.
 inline std::optional<double> as_word(double v) {

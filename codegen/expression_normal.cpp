@@ -167,8 +167,8 @@ std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
     const ExprNode a = node(n.args[0]);
     const double values[] = {a.value};
     if (a.fn == Fn::integer) return constant(function_value(n, values));
-    // Such a sum is a number of i32.
-    if (n.fn == Fn::to_number && a.fn == Fn::word && is_wrapping(node(a.args[0])))
+    // Such a sum, max or min is a number of i32.
+    if (n.fn == Fn::to_number && a.fn == Fn::word && is_fold_of_i32(node(a.args[0])))
       return Expr{this, a.args[0]};
     return std::nullopt;
   }
@@ -309,6 +309,18 @@ Expr Expressions::normal(Expr e) {
       terms.push_back(normal(make(std::move(one))).id);
     }
     return sorted(Fn::add, terms);
+  };
+  // Likewise of integers, modulo 2^32.
+  const auto word_by_word = [&](const ExprNode& of) -> std::optional<Expr> {
+    const ExprNode body = node(of.args[0]);
+    if (body.fn != Fn::to_number || node(body.args[0]).fn != Fn::word_add) return std::nullopt;
+    std::vector<int> words;
+    for (const int a : std::vector<int>(node(body.args[0]).args)) {
+      ExprNode one = of;
+      one.args = {make({.fn = Fn::to_number, .args = {a}}).id};
+      words.push_back(make({.fn = Fn::word, .args = {make(std::move(one)).id}}).id);
+    }
+    return normal(to_number(make({.fn = Fn::word_add, .args = words})));
   };
   const auto power_of = [&](auto&& self, Expr base, double exponent) -> Expr {
     const ExprNode b = base.node();
@@ -472,6 +484,11 @@ Expr Expressions::normal(Expr e) {
       out = term_by_term(n);
       break;
     }
+    if (n.fn == Fn::fold && n.monoid == Monoid::wrapping_sum && n.index.size() == 1)
+      if (const auto words = word_by_word(n)) {
+        out = *words;
+        break;
+      }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() > 1) {
       // A part of that sum is what is summed times how many there are.
       const ExprNode body = node(n.args[0]);
@@ -499,7 +516,8 @@ Expr Expressions::normal(Expr e) {
         break;
       }
     }
-    const bool linear = n.fn == Fn::fold ? idempotent(n.monoid) : n.value == 0 || std::isinf(n.value);
+    const bool linear =
+        n.fn == Fn::fold ? idempotent(n.monoid) && !is_of_i32(n.monoid) : n.value == 0 || std::isinf(n.value);
     const auto other = linear ? factored(n) : std::nullopt;
     out = other ? *other : make(n);
     break;

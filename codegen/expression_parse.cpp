@@ -168,7 +168,8 @@ private:
       }
     }
     if (const int t = tensor_(word); t >= 0) return element(t);
-    if (word == "sum" || ((word == "max" || word == "min") && is_fold())) return fold(word);
+    if (word == "sum" || word == "umax" || word == "umin" || ((word == "max" || word == "min") && is_fold()))
+      return fold(word);
     static const std::map<std::string_view, Expr (*)(Expr)> functions = {
         {"exp", exp},   {"exp2", exp2},   {"log", log}, {"log2", log2},
         {"sqrt", sqrt}, {"rsqrt", rsqrt}, {"rcp", rcp}, {"round", nearest}};
@@ -254,10 +255,14 @@ private:
     const Sym extent = index(",");
     need(',');
     const Expr body = sum();
+    const bool without_sign = word[0] == 'u';
+    if (without_sign && !is_integer(body)) fail("an integer");
     need(')');
-    return arena_.fold(word == "sum"   ? Monoid::sum
-                       : word == "max" ? Monoid::max
-                                       : Monoid::min,
+    return arena_.fold(word == "sum"    ? Monoid::sum
+                       : word == "max"  ? Monoid::max
+                       : word == "min"  ? Monoid::min
+                       : word == "umax" ? Monoid::unsigned_max
+                                        : Monoid::unsigned_min,
                        k, extent, body);
   }
   /// After a parenthesis: an expression, or one that a condition chooses.

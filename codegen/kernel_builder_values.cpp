@@ -46,15 +46,17 @@ INLAY_BINARY(fsub, CreateFSub)
 INLAY_BINARY(fmul, CreateFMul)
 #undef INLAY_BINARY
 
-Value KernelBuilder::umin(Value a, Value b) {
-  live().same(a, b);
-  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::umin, live().get(a), live().get(b)), a.type);
-}
-
-Value KernelBuilder::smax(Value a, Value b) {
-  live().same(a, b);
-  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::smax, live().get(a), live().get(b)), a.type);
-}
+#define INLAY_BINARY(name)                                                                                   \
+  Value KernelBuilder::name(Value a, Value b) {                                                              \
+    live().same(a, b);                                                                                       \
+    return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::name, live().get(a), live().get(b)),       \
+                       a.type);                                                                              \
+  }
+INLAY_BINARY(umin)
+INLAY_BINARY(umax)
+INLAY_BINARY(smin)
+INLAY_BINARY(smax)
+#undef INLAY_BINARY
 
 Value KernelBuilder::bit_xor(Value a, Value b, Value c) {
   if (!live().target.bitop3) return bit_xor(bit_xor(a, b), c);

@@ -223,7 +223,7 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
     --branches_open_;
     open_.pop_back();
   }
-  append(std::move(op), where);
+  if (!idle(op.then) || !idle(op.otherwise)) append(std::move(op), where);
 }
 
 void Program::roles(const std::vector<Role>& roles, Where where) {

@@ -56,7 +56,11 @@ Expr Program::in_memory(Expr e) const {
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   refuse_empty(sizes_, extent, "fold");
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
-  return expressions_->fold(monoid, k, extent, body(k));
+  const Expr value = body(k);
+  if (is_of_i32(monoid) && !is_integer(value))
+    throw CodegenError("fold: a " + std::string(to_string(monoid)) + " of numbers, and it is of integers", "",
+                       "integer(x) of elements of i32");
+  return expressions_->fold(monoid, k, extent, value);
 }
 
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
@@ -88,7 +92,7 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
     s.value = to_number(s.value);
   }
   check_integers("computes", s.value, [&](const ExprNode& n, bool whole) {
-    if (n.fn == Fn::number || n.monoid == Monoid::wrapping_sum) return whole;
+    if (n.fn == Fn::number || is_of_i32(n.monoid)) return whole;
     if (n.fn != Fn::load) return false;
     const Element e = this->tensor(n.tensor).element;
     return whole ? names_rows(e) || e == Element::i8 : is_short(e);

@@ -569,13 +569,15 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
 Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element element, Where where) {
   check_own(fragments_, from, "fold", where);
   if (element == Element::i32) {
-    if (monoid != Monoid::sum || from.element != Element::i32)
+    if (from.element != Element::i32)
       throw CodegenError("fold: a " + std::string(to_string(monoid)) + " of " + to_string(from.element) +
                              " as i32",
-                         "line   " + std::to_string(where.line()),
-                         monoid == Monoid::sum ? "k.map({x}, integer(x), i32) before it"
-                                               : "a fold in f32, exact up to 2^24");
-    monoid = Monoid::wrapping_sum;
+                         "line   " + std::to_string(where.line()), "k.map({x}, integer(x), i32) before it");
+    monoid = of_words(monoid);
+  } else if (is_of_i32(monoid)) {
+    throw CodegenError("fold: its result would be " + to_string(element) + ", and a " + to_string(monoid) +
+                           " is of integers",
+                       "line   " + std::to_string(where.line()), "i32, of a fragment of i32");
   } else if (element != Element::f32) {
     throw CodegenError("fold: its result would be " + to_string(element),
                        "line   " + std::to_string(where.line()),

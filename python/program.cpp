@@ -34,7 +34,10 @@ Element element(const Owner& k, const std::string& name) {
   return codegen::parse_element(name, k->source.program.target());
 }
 
-Monoid monoid(const std::string& name) {
+// Of "u32" those that have another order there.
+Monoid monoid(const std::string& name, const std::string& type = "") {
+  if (type == "u32" && name != "sum")
+    return monoid(name) == Monoid::max ? Monoid::unsigned_max : Monoid::unsigned_min;
   for (const Monoid m : {Monoid::sum, Monoid::max, Monoid::min})
     if (codegen::to_string(m) == name) return m;
   throw codegen::CodegenError("fold: no monoid '" + name + "'", "", "sum, max, min");
@@ -827,15 +830,18 @@ void add_program(py::module_& m) {
            "from_"_a, "axis"_a, "origin"_a, "bound"_a, "beyond"_a,
            "`from_` inside of the tensor that it was loaded from, `beyond` outside.")
       .def("fold", located(+[](const Owner& k, Name name, const PyFragment& from, int axis, Name type) {
-             return PyFragment{k, to(k).fold(monoid(name), of(k, from), axis, element(k, type), here())};
+             return PyFragment{k, to(k).fold(monoid(name, type), of(k, from), axis,
+                                             element(k, std::string(type) == "u32" ? "i32" : type), here())};
            }),
            "monoid"_a, "from_"_a, "axis"_a, "element"_a = "f32",
-           "The sum, max or min of a tile along an axis; every thread gets it. \"i32\": the sum of a "
-           "fragment of i32, modulo 2^32.")
-      .def("fold", located(+[](const Owner& k, Name name, const PySym& extent, const py::function& body) {
-             return PyExpr{k, to(k).fold(monoid(name), of(k, extent), indexed(k, body))};
+           "The sum, max or min of a tile along an axis; every thread gets it. \"i32\": of a fragment of "
+           "i32, exactly, the sum modulo 2^32. \"u32\": likewise, its elements without a sign.")
+      .def("fold",
+           located(+[](const Owner& k, Name name, const PySym& extent, const py::function& body, Name type) {
+             return PyExpr{k, to(k).fold(monoid(name, type), of(k, extent), indexed(k, body))};
            }),
-           "monoid"_a, "extent"_a, "body"_a, "In a specification: over 0 <= i < extent of body(i).")
+           "monoid"_a, "extent"_a, "body"_a, "element"_a = "",
+           "In a specification: over 0 <= i < extent of body(i). \"u32\": of integers without a sign.")
       .def("loop", located(&loop_over), "extent"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
            "distance"_a = 2, "ring"_a = 2, "pins"_a = "", "depth"_a = "", "stagger"_a = false,
            "pingpong"_a = false,

@@ -685,7 +685,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::map: map(i, number); break;
     case InstKind::fold_values: {
-      if (i.monoid == Monoid::wrapping_sum) throw NotFollowed{"a fold of integers modulo 2^32"};
+      if (is_of_i32(i.monoid))
+        throw NotFollowed{i.monoid == Monoid::wrapping_sum ? "a fold of integers modulo 2^32"
+                                                           : "a max or a min of integers"};
       std::vector<Number> out(threads);
       for (std::size_t th = 0; th < threads; ++th) {
         bool first = true;

@@ -121,8 +121,9 @@ std::optional<Number> ExpressionValues::at(std::span<const std::int64_t> coordin
 }
 
 std::optional<Number> ExpressionValues::fold(Node& n) {
-  if (n.monoid == codegen::Monoid::wrapping_sum) {
-    missing_ = "integers modulo 2^32";
+  if (codegen::is_of_i32(n.monoid)) {
+    missing_ =
+        n.monoid == codegen::Monoid::wrapping_sum ? "integers modulo 2^32" : "a max or a min of integers";
     return std::nullopt;
   }
   std::vector<std::int64_t> key;

@@ -93,6 +93,8 @@ Expr Choices::leaf(Expr e, int level) {
     if (const auto found = done.find(id); found != done.end()) return found->second;
     if (!chooses({&x_, id})) return id;
     ExprNode n = x_.node(id);
+    if (n.fn == Fn::add)
+      if (const auto one = together(n, level)) n = one->node();
     int out = 0;
     if (n.fn == Fn::fold) {
       out = fold(n, level).id;
@@ -103,6 +105,54 @@ Expr Choices::leaf(Expr e, int level) {
     return done[id] = out;
   };
   return x_.normal({&x_, visit(visit, e.id)});
+}
+
+std::optional<Expr> Choices::together(const ExprNode& sum, int level) {
+  struct Folds {
+    ExprNode first;
+    Expr body;
+    std::size_t count = 0;
+    bool chooses = false;
+  };
+  const Sym at = context_.symbol("_together" + std::to_string(level), {Int(0), std::nullopt});
+  std::vector<Folds> all;
+  std::vector<int> of(sum.args.size(), -1); // the number among them
+  for (std::size_t k = 0; k < sum.args.size(); ++k) {
+    // A fold and what it is multiplied by, which its index does not move.
+    const ExprNode term = x_.node(sum.args[k]);
+    std::vector<int> folds, factors;
+    for (const int a : term.fn == Fn::mul ? term.args : std::vector<int>{sum.args[k]})
+      (x_.node(a).fn == Fn::fold && x_.node(a).monoid == Monoid::sum ? folds : factors).push_back(a);
+    if (folds.size() != 1) continue;
+    const ExprNode n = x_.node(folds[0]);
+    const std::pair<AtomId, Sym> rename[] = {{*n.sym.as_atom(), at}};
+    Expr body = x_.substitute({&x_, n.args[0]}, rename);
+    for (const int f : factors) body = body * Expr{&x_, f};
+    auto same =
+        std::find_if(all.begin(), all.end(), [&](const Folds& f) { return f.first.index == n.index; });
+    if (same == all.end()) same = all.insert(all.end(), Folds{n, x_.constant(0)});
+    same->body = same->body + body;
+    ++same->count;
+    same->chooses = same->chooses || chooses({&x_, folds[0]});
+    of[k] = static_cast<int>(same - all.begin());
+  }
+  const auto joins = [&](const Folds& f) {
+    return f.count > 1 && f.chooses && conditions(f.body.id).size() <= most_conditions;
+  };
+  if (std::ranges::none_of(all, joins)) return std::nullopt;
+  std::optional<Expr> out;
+  const auto add = [&](Expr e) { out = out ? *out + e : e; };
+  for (std::size_t k = 0; k < sum.args.size(); ++k)
+    if (of[k] < 0 || !joins(all[static_cast<std::size_t>(of[k])])) add({&x_, sum.args[k]});
+  for (const Folds& f : all) {
+    if (!joins(f)) continue;
+    std::vector<std::pair<Sym, Sym>> intervals;
+    for (std::size_t k = 1; k + 1 < f.first.index.size(); k += 2)
+      intervals.emplace_back(f.first.index[k], f.first.index[k + 1]);
+    add(intervals.empty() ? x_.fold(Monoid::sum, at, f.first.index[0], f.body)
+                          : x_.partial_fold(Monoid::sum, at, f.first.index[0], intervals, f.body));
+  }
+  return out;
 }
 
 Expr Choices::fold(const ExprNode& n, int level) {
@@ -206,12 +256,8 @@ bool Interpreter::one_body_under(Term& a, Term& b, const std::vector<int>& colum
       continue;
     // The condition is that of all its elements.
     std::vector<std::pair<Sym, Sym>> parts = bare->intervals;
-    if (bare->has_part) {
-      int low = INT_MAX, high = INT_MIN;
-      for (const int id : columns_[bare->sets])
-        for (const auto& [from, to] : sets_[id]) low = std::min(low, from), high = std::max(high, to);
-      if (low < high) parts.emplace_back(bare->origin + Sym(low), bare->origin + Sym(high));
-    }
+    if (bare->has_part)
+      if (const auto part = around(*bare); !(part.first == part.second)) parts.push_back(part);
     if (!std::all_of(parts.begin(), parts.end(),
                      [&](const auto& part) { return of_the_trip(*choice_, part.first, part.second); }))
       continue;

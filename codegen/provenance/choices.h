@@ -39,6 +39,9 @@ private:
   // Nothing is chosen but in folds, by their index.
   Expr leaf(Expr e, int level);
   Expr fold(const ExprNode& n, int level);
+  // A sum whose sums over one index are one: sum(choose(p(i), x(i), 0)) + sum(choose(p(i), 0, x(i))) is sum(x(i)). Nothing where
+  // there are none.
+  std::optional<Expr> together(const ExprNode& sum, int level);
 
   Expressions& x_;
   SymContext& context_;

@@ -140,7 +140,7 @@ Domains::Sign Domains::sign(int id) {
     const auto extent = n.index.empty() ? std::nullopt : interval(n.index[0]).lower;
     const bool some = n.index.size() == 1 && extent && *extent > Int(0);
     out = some || n.monoid != Monoid::sum ? arg(0) : std::min(arg(0), Sign::not_negative);
-    if (n.monoid == Monoid::wrapping_sum || (!some && n.monoid != Monoid::sum)) out = Sign::unknown;
+    if (is_of_i32(n.monoid) || (!some && n.monoid != Monoid::sum)) out = Sign::unknown;
     break;
   }
   default: break;

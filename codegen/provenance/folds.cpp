@@ -436,7 +436,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
   asks_nothing(t);
-  if (i.monoid == Monoid::wrapping_sum && !t.partial) t.expr = as_i32(t.expr);
+  if (is_of_i32(i.monoid) && !t.partial) t.expr = as_i32(t.expr);
   // The index that is folded: the columns that are the coordinate along the axis. None where parts of several waves are joined.
   const bool joins = i.position.size() != i.uses.size();
   const int wanted = t.partial || joins ? -1 : folded_column(i);
@@ -521,13 +521,18 @@ void Interpreter::fold_values(State& s, const Inst& i) {
                (std::isnan(f.fill)
                     ? "it is not known what lies outside, and elements from "
                     : "it is " + to_string(x_.constant(f.fill), name_of_tensor()) + ", and elements from ") +
-                   to_string(f.bound) + " on take part\n  hint   k.fill(x, axis, " + to_string(*origin) +
-                   ", " + to_string(f.bound) + ", " +
-                   (!idempotent(i.monoid)     ? "0"
-                    : i.monoid == Monoid::max ? "-INFINITY"
-                                              : "INFINITY") +
-                   ") before the fold, or inside(index, " + to_string(f.bound) +
-                   ", .., that) in the map before it");
+                   to_string(f.bound) + " on take part\n  hint   " +
+                   (is_of_i32(i.monoid)
+                        ? "choose(less_signed(k.number(place), k.number(" + to_string(f.bound) +
+                              ")), integer(x), " + to_string(x_.constant(empty_element(i.monoid)), {}) +
+                              ") in the map before it, of an extent with a `most` that i32 has with its "
+                              "last tile"
+                        : "k.fill(x, axis, " + to_string(*origin) + ", " + to_string(f.bound) + ", " +
+                              (!idempotent(i.monoid)     ? "0"
+                               : i.monoid == Monoid::max ? "-INFINITY"
+                                                         : "INFINITY") +
+                              ") before the fold, or inside(index, " + to_string(f.bound) +
+                              ", .., that) in the map before it"));
     }
     if (!limited) refute("a fold has an extent", describe(t), "nothing says where the index ends");
     t.facts = std::move(facts);

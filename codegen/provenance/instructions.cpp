@@ -114,7 +114,14 @@ void Interpreter::run(State& s, const Inst& i) {
     write(s, i);
     break;
   case InstKind::mma: multiply(s, i); break;
-  case InstKind::map: apply_map(s, i); break;
+  case InstKind::map:
+    if (const auto one = one_sum_.find(&i); one == one_sum_.end())
+      apply_map(s, i);
+    else if (one->second)
+      apply_map(s, *one->second);
+    else
+      for (const Reg& r : i.uses) (void)held(s, r); // it is there now
+    break;
   case InstKind::fold_values: fold_values(s, i); break;
   case InstKind::fold_lanes: fold_lanes(s, i); break;
   case InstKind::exchange_lanes: exchange_lanes(s, i); break;

@@ -409,6 +409,10 @@ private:
   void multiply(State& s, const Inst& i, std::size_t half, Term x, Term y);
   // An accumulator and more of a sum: of one that it has, or of another.
   Term with_more(const Term& acc, Term sum);
+  // Whether a sum has the elements of another one of the same body already.
+  bool has_all(const Term& t, const Term& other);
+  // The indices of a part of a sum, whichever work-item has which, and what lies between them.
+  std::pair<Sym, Sym> around(const Term& t) const;
   // Part `half` of operand `which` times its scales: s(m, k/32) for the values of the instruction's block of 32 k.
   Term scaled(State& s, const Inst& i, std::size_t which, std::size_t half);
   // A column of scales, lane by lane, as one of the values of that part of the operand: the instruction takes the scale of a row and 32 k from
@@ -482,7 +486,11 @@ private:
   // ------------------------------ maps: maps.cpp; how large their numbers are: magnitudes.cpp; sums lane by lane: lane_sums.cpp
   // The value of a map where an operand is outside: NaN when it depends on what is not known. An infinite operand
   // absorbs a finite one in a sum; zero times something unknown is not zero.
-  double outside(Expr e, std::span<const double> operand, const Fact& fact) const;
+  double outside(Expr e, std::span<const double> operand, const Fact& fact);
+  // Whether an operation is a product of 0 and of what is finite: integers, and numbers that are made of some alone, as those of places.
+  bool times_nothing(const ExprNode& n, std::span<const double> x);
+  // What the absolute value of such a number is at most; infinite for others.
+  double most_whole(Expr e);
   // What says what lies beyond a bound that an operand has is a fact; any other condition is part of the value.
   Expr strip_inside(Expr e, const std::vector<Fact>& facts);
   void apply_map(State& s, const Inst& i);
@@ -501,6 +509,8 @@ private:
   Term pointwise(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
   // Whether a bound is of elements further along than all that is stored along its axis: the stores' masks do not say that it holds.
   bool looks_further(const Fact& f);
+  // The map with choose(less_signed(i, n), f, c) as inside(i, n, f, c) where an operand ends there, and both are numbers of i32.
+  Expr with_insides(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
   // Whether the map looks at operands that have a fact only where its index is below the bound.
   bool looks_inside(Expr map, const std::vector<Term>& terms, const Fact& f);
   // The map with its conditions written as the operands' facts are that say the same.
@@ -524,8 +534,10 @@ private:
   std::optional<Expr> wrapping_rest(Expr map);
   // A register of i32 holds a number of i32: what it holds, as sums modulo 2^32 have their elements.
   Expr as_i32(Expr e);
-  // integer(x0) + integer(x1) + ... of wrapping sums under way, each once: the fold goes on. With `of_i32` x0 + x1, too.
-  bool adds_wrapping(Expr map, const std::vector<Term>& terms, bool of_i32);
+  // x0 + x1 + ... of operands alone as integer(x0) + integer(x1) + ...
+  Expr as_words(Expr map);
+  // integer(x0) + integer(x1) + ... of wrapping sums under way, each once: the fold goes on.
+  bool adds_wrapping(Expr map, const std::vector<Term>& terms);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms, const std::vector<int>& columns);
@@ -570,6 +582,10 @@ private:
   double most_of(Expr e, std::set<int> within);
   // Maps of a loop that add to what it carries, x0 + f or integer(x0) + f, where f is no fold: sums lane by lane.
   bool find_lane_sums(const CodeRegion& r);
+  // What such a map adds to operand 0, of numbers or modulo 2^32.
+  std::optional<Expr> rest_of(Expr map);
+  // Several of them one after the other, with nothing between that looks at the sum or changes what they add: the last one adds all of it.
+  void find_one_sum(const std::vector<Inst>& insts);
   // What such a map leaves: elements that follow one another from trip to trip are a sum over an index, of which each work-item has
   // a part of its own. Nothing where they are none.
   std::optional<Term> lane_sum(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
@@ -736,6 +752,8 @@ private:
   int row_table_ = -1;         ///< see row_index
   std::vector<Sym> row_entry_; ///< likewise: by the table's axes
   std::set<int> lane_sums_;    ///< operations: see find_lane_sums
+  /// Of maps that add to one sum: the last as one that adds all of it, and the others as nothing.
+  std::map<const Inst*, std::optional<Inst>> one_sum_;
   std::map<int, int> singles_; ///< see singles
   Domains domains_;
   Choices choices_;

@@ -14,6 +14,7 @@ std::optional<Expr> without_first(Expressions& x, Expr e) {
       if (first(n.args[k])) return other;
       if (const auto rest = without_first(x, {&x, n.args[k]})) return *rest + other;
     }
+  if (n.fn == Fn::sub && first(n.args[0])) return x.constant(0) - Expr{&x, n.args[1]};
   if (n.fn == Fn::sub)
     if (const auto rest = without_first(x, {&x, n.args[0]})) return *rest - Expr{&x, n.args[1]};
   return std::nullopt;
@@ -37,11 +38,17 @@ std::optional<Expr> Interpreter::wrapping_rest(Expr map) {
       to_number(args.size() == 1 ? Expr{&x_, args[0]} : x_.make({.fn = Fn::word_add, .args = args})));
 }
 
+std::optional<Expr> Interpreter::rest_of(Expr map) {
+  const auto rest = without_first(x_, map);
+  return rest ? rest : wrapping_rest(map);
+}
+
 bool Interpreter::find_lane_sums(const CodeRegion& r) {
   std::set<int> folded;
   for (const Inst& i : r.body)
     if (i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes) folded.insert(i.def.id);
   bool found = false;
+  const std::size_t known = lane_sums_.size();
   for (const Inst& i : r.body) {
     const auto n = static_cast<std::size_t>(i.def.count);
     if (i.kind != InstKind::map || i.uses.empty() || i.uses.size() < 2 * n) continue;
@@ -50,13 +57,57 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
     const bool of_fold =
         std::any_of(i.uses.begin(), i.uses.end(), [&](const Reg& u) { return folded.contains(u.id); });
     if (!update || of_fold) continue;
-    auto rest = without_first(x_, i.map);
-    if (!rest) rest = wrapping_rest(i.map);
-    if (!rest || x_.parameters(*rest).contains(0)) continue;
+    if (const auto rest = rest_of(i.map); !rest || x_.parameters(*rest).contains(0)) continue;
     lane_sums_.insert(i.op);
     found = true;
   }
+  if (lane_sums_.size() != known)
+    for (const CodeRegion& region : code_.regions)
+      for (const auto* insts : {&region.prologue, &region.body, &region.epilogue}) find_one_sum(*insts);
   return found;
+}
+
+void Interpreter::find_one_sum(const std::vector<Inst>& insts) {
+  const auto meet = [](const Reg& a, const Reg& b) {
+    return a.id == b.id && a.first < b.first + b.count && b.first < a.first + a.count;
+  };
+  for (const Inst& first : insts) {
+    if (first.kind != InstKind::map || !lane_sums_.contains(first.op) || one_sum_.contains(&first)) continue;
+    const auto n = static_cast<std::size_t>(first.def.count);
+    const auto touches = [&](const Reg& r) { return meet(r, first.def); };
+    // What an update adds, with nothing of the sum in it.
+    const auto added = [&](const Inst& i) { return std::span(i.uses).subspan(n); };
+    if (std::ranges::any_of(added(first), touches)) continue;
+    Inst all = first;
+    std::vector<const Inst*> before;
+    const Inst* last = &first;
+    for (const Inst* next = &first + 1; next != insts.data() + insts.size(); ++next) {
+      if (!touches(next->def) && std::ranges::none_of(next->uses, touches)) {
+        // What has been added is still there where all of it is looked at.
+        if (std::ranges::any_of(added(all), [&](const Reg& r) { return meet(r, next->def); })) break;
+        continue;
+      }
+      const bool updates =
+          next->kind == InstKind::map && lane_sums_.contains(next->op) && next->def == first.def &&
+          next->ahead == first.ahead && next->waves == first.waves && next->position == first.position &&
+          next->access.threads == first.access.threads &&
+          std::equal(first.uses.begin(), first.uses.begin() + first.def.count, next->uses.begin());
+      if (!updates || std::ranges::any_of(added(*next), touches)) break;
+      // x0 + f and then x0 + g, of operands with numbers behind those before, as x0 + f + g.
+      std::vector<Expr> operands{all.map};
+      for (std::size_t k = 1; k < next->uses.size() / n; ++k)
+        operands.push_back(x_.parameter(static_cast<int>(all.uses.size() / n + k - 1)));
+      const Expr map = x_.apply(next->map, operands);
+      if (const auto rest = rest_of(map); !rest || x_.parameters(*rest).contains(0)) break;
+      all.map = map;
+      all.uses.insert(all.uses.end(), next->uses.begin() + first.def.count, next->uses.end());
+      before.push_back(last), last = next;
+    }
+    if (before.empty()) continue;
+    for (const Inst* one : before) one_sum_[one] = std::nullopt;
+    all.op = last->op, all.where = last->where;
+    one_sum_[last] = std::move(all);
+  }
 }
 
 std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& terms,

@@ -110,6 +110,10 @@ Interpreter::Computed Interpreter::computed(const Inst& map, Expr e, int depth) 
     return out.most + out.error < 0x1p31 ? out : Computed{}; // an i32 ends there
   }
   case Fn::to_number: return arg(0);
+  case Fn::word: { // of a whole number of i32 that nothing has rounded it is that one
+    const Computed of = arg(0);
+    return of.exact() && of.most < 0x1p31 ? of : Computed{};
+  }
   case Fn::integer:
   case Fn::popcount:
   case Fn::leading_zeros:

@@ -6,7 +6,7 @@
 
 namespace inlay::codegen::provenance {
 
-double Interpreter::outside(Expr e, std::span<const double> operand, const Fact& fact) const {
+double Interpreter::outside(Expr e, std::span<const double> operand, const Fact& fact) {
   std::unordered_map<int, double> done; // what occurs in many places once
   const auto visit = [&](auto&& self, int id) -> double {
     if (const auto found = done.find(id); found != done.end()) return found->second;
@@ -25,6 +25,7 @@ double Interpreter::outside(Expr e, std::span<const double> operand, const Fact&
       const bool sum = n.fn == Fn::add || n.fn == Fn::sub;
       if (sum && std::isinf(x[0]) && std::isnan(x[1])) return x[0];
       if (sum && std::isinf(x[1]) && std::isnan(x[0])) return n.fn == Fn::add ? x[1] : -x[1];
+      if (times_nothing(n, x)) return 0;
       for (const double v : x)
         if (std::isnan(v)) return anything;
       return x.empty() ? anything : function_value(n, x);
@@ -32,6 +33,35 @@ double Interpreter::outside(Expr e, std::span<const double> operand, const Fact&
     return done[id] = value;
   };
   return visit(visit, e.id);
+}
+
+bool Interpreter::times_nothing(const ExprNode& n, std::span<const double> x) {
+  if (std::find(x.begin(), x.end(), 0.0) == x.end()) return false;
+  if (n.fn == Fn::word_mul || n.fn == Fn::word_and) return true;
+  if (n.fn != Fn::mul) return false;
+  constexpr double largest = std::numeric_limits<float>::max();
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (std::isnan(x[k]) ? !(most_whole({&x_, n.args[k]}) <= largest) : !std::isfinite(x[k])) return false;
+  return true;
+}
+
+double Interpreter::most_whole(Expr e) {
+  const ExprNode n = e.node();
+  const auto arg = [&](std::size_t k) { return most_whole({&x_, n.args[k]}); };
+  switch (n.fn) {
+  case Fn::constant: return std::abs(n.value);
+  case Fn::number: return 0x1p63; // a Sym has no more
+  case Fn::to_number: return 0x1p31;
+  case Fn::to_number_unsigned: return 0x1p32;
+  case Fn::add:
+  case Fn::sub:
+  case Fn::mul: {
+    double out = arg(0);
+    for (std::size_t k = 1; k < n.args.size(); ++k) out = n.fn == Fn::mul ? out * arg(k) : out + arg(k);
+    return out;
+  }
+  default: return INFINITY;
+  }
 }
 
 Expr Interpreter::strip_inside(Expr e, const std::vector<Fact>& facts) {
@@ -59,12 +89,20 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
     return std::nullopt;
   for (std::size_t e = 0; e < n; ++e)
     if (i.uses[e].id != i.def.id || i.uses[e].first != static_cast<int>(e)) return std::nullopt;
-  // x0 and multiples of sums under way, each of its own.
+  // x0 and multiples of sums under way, each of its own; or x0 and such sums modulo 2^32, as integers or in registers of i32.
   std::vector<std::pair<std::size_t, double>> added;
   bool goes_on = false;
-  const ExprNode sum = x_.normal(i.map).node();
-  for (const int id : sum.fn == Fn::add ? sum.args : std::vector<int>{}) {
-    const ExprNode term = x_.node(id);
+  const ExprNode whole = x_.normal(i.map).node();
+  const bool words = whole.fn == Fn::to_number && x_.node(whole.args[0]).fn == Fn::word_add;
+  const ExprNode sum = words ? x_.node(whole.args[0]) : whole;
+  const bool of_i32 = std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) {
+    return code_.registers[static_cast<std::size_t>(r.id)].element == Element::i32;
+  });
+  if (words && !of_i32) return std::nullopt;
+  for (const int id : words || sum.fn == Fn::add ? sum.args : std::vector<int>{}) {
+    const ExprNode& own = x_.node(id);
+    if (words && own.fn != Fn::word) return std::nullopt;
+    const ExprNode term = words ? x_.node(own.args[0]) : own;
     const bool multiple =
         term.fn == Fn::mul && term.args.size() == 2 && x_.node(term.args[0]).fn == Fn::constant;
     const ExprNode& x = multiple ? x_.node(term.args[1]) : term;
@@ -79,7 +117,8 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
   std::vector<Term> sums;
   for (const auto& [k, factor] : added) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
-    if (!t.partial || t.monoid != Monoid::sum) return std::nullopt;
+    const bool wraps = t.partial && t.monoid == Monoid::wrapping_sum && of_i32 && factor == 1;
+    if (!wraps && (!t.partial || t.monoid != Monoid::sum || words)) return std::nullopt;
     close(t), settle(t);
     if (t.has_part) return std::nullopt;
     asks_nothing(t);
@@ -91,9 +130,9 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
   Term out = held(s, i.def).term;
   std::vector<Term*> all{&out};
   for (Term& t : out.others) all.push_back(&t);
-  for (const Term* t : all)
-    if (t->partial && (t->monoid != Monoid::sum || t->has_part)) return std::nullopt;
   for (Term& t : sums) all.push_back(&t);
+  for (const Term* t : all)
+    if (t->partial && (t->monoid != sums.front().monoid || t->has_part)) return std::nullopt;
   const bool none = !out.partial && out.others.empty() && out.expr == x_.constant(0);
   // One sum alone is what `linear` knows, and so are sums that are over.
   const auto one = [&] {
@@ -102,6 +141,7 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
            std::all_of(sums.begin(), sums.end(), [&](const Term& t) {
              Term a = first, b = t;
              rename(a, columns), rename(b, columns);
+             if (a.summed_by != b.summed_by && has_all(a, b)) return false; // twice the same
              return one_body(a, b, columns) || one_body_inside(a, b, columns) ||
                     one_body_under(a, b, columns);
            });
@@ -147,7 +187,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     Term& t = terms[k];
     // In a trip's branch what is folded over its trips goes on, also where that is all of it: the other path leaves it as it was.
     if (t.partial && !(choice_ && one_limit(t.limit, choice_->extent)) &&
-        (straight_ || added || idempotent(t.monoid)) && covers(t))
+        (straight_ || added || is_extreme(t.monoid)) && covers(t))
       t = complete_term(std::move(t));
   }
   for (Term& t : terms) rename(t, columns), t.columns.clear();
@@ -168,12 +208,18 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   }
   Expr map = replaced_(replaced_(world(i.map), positions), trips());
   if (exiting_) map = relate(map); // holds for all that follows
+  map = with_insides(map, terms, columns);
+  const auto element = [&](const Reg& r) { return code_.registers[static_cast<std::size_t>(r.id)].element; };
+  // Registers of i32 are added modulo 2^32, and so are sums that are that.
+  const bool wraps =
+      adds_operands(i.map) && element(i.def) == Element::i32 &&
+      std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) { return element(r) == Element::i32; }) &&
+      std::any_of(terms.begin(), terms.end(),
+                  [](const Term& t) { return t.partial && t.monoid == Monoid::wrapping_sum; });
+  if (wraps) map = to_number(as_words(i.map));
 
   Term out;
   const auto open = [](const Term& t) { return t.partial; };
-  const auto element = [&](const Reg& r) { return code_.registers[static_cast<std::size_t>(r.id)].element; };
-  const bool of_i32 =
-      std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) { return element(r) == Element::i32; });
   if (lane_sums_.contains(i.op)) {
     if (auto sum = lane_sum(map, terms, columns)) {
       sum->columns = columns;
@@ -191,21 +237,21 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     (void)normal_of(map);
     out = terms[static_cast<std::size_t>(what.tensor)]; // a copy
   } else if (std::any_of(terms.begin(), terms.end(), open) &&
-             (joins(map, terms) || (element(i.def) == Element::i32 && adds_wrapping(map, terms, of_i32)))) {
+             (joins(map, terms) || (element(i.def) == Element::i32 && adds_wrapping(map, terms)))) {
     (void)normal_of(map);
     out = join_all(terms, columns);
   } else {
     // A maximum under way is a number like another; a sum is over, unless the map is linear in it.
     for (std::size_t k = 0; k < terms.size(); ++k)
-      if (Term& t = terms[k]; t.partial && idempotent(t.monoid)) {
+      if (Term& t = terms[k]; t.partial && is_extreme(t.monoid)) {
         // Of no element, or of minus infinity alone, it is the number that stands beside it.
         const bool number =
             t.monoid == Monoid::max && domains_.bounded(map, static_cast<int>(k)) && !domains_.above(t.expr);
         t = number_of(t, columns, number);
       }
-    // Nothing but such sums is linear in one modulo 2^32.
+    // Nothing but such sums is linear in one modulo 2^32, and nothing but a max goes on with one of integers.
     for (Term& t : terms)
-      if (t.partial && t.monoid == Monoid::wrapping_sum) {
+      if (t.partial && is_of_i32(t.monoid)) {
         t.columns = columns;
         t = complete_term(std::move(t));
         std::vector<int> same = columns;
@@ -231,7 +277,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const Element held = code_.registers[static_cast<std::size_t>(i.def.id)].element;
   for (Fact& f : out.facts)
     if (!std::isnan(f.fill) && !holds(held, f.fill)) f.fill = anything;
-  if (held == Element::i32 && adds_operands(i.map) && !(out.partial && out.monoid == Monoid::wrapping_sum))
+  if (held == Element::i32 && adds_operands(i.map) && !wraps)
     whole_numbers(out, [&] { return to_string(i.map, name_of_tensor()); });
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
@@ -293,6 +339,40 @@ Expr Interpreter::with_bounds_of(Expr map, const std::vector<Term>& terms, const
           return x_.make(std::move(same));
         }
     return std::nullopt;
+  });
+}
+
+Expr Interpreter::with_insides(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns) {
+  // What a word is made of, where that is a number of i32 for all sizes: as a signed one it is that number.
+  const auto number_of_word = [&](int id) -> std::optional<Sym> {
+    const ExprNode& word = x_.node(id);
+    if (word.fn == Fn::integer && word.value <= INT32_MAX) return Sym(static_cast<std::int64_t>(word.value));
+    if (word.fn != Fn::word || x_.node(word.args[0]).fn != Fn::number) return std::nullopt;
+    const Sym at = x_.node(word.args[0]).sym, most = ranged(relate(at), columns);
+    const bool fits =
+        less_equal(Sym(0), most) &&
+        (less_equal(most, Sym(INT32_MAX)) ||
+         std::any_of(p_.sizes().begin(), p_.sizes().end(), [&](const Size& z) {
+           return less_equal(most, relate(world(z.symbol)) + Sym(INT32_MAX) - Sym(z.facts.most));
+         }));
+    return fits ? std::optional(at) : std::nullopt;
+  };
+  return x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::choose) return std::nullopt;
+    const ExprNode less = x_.node(n.args[0]), beyond = x_.node(n.args[2]);
+    if ((less.fn != Fn::word_less_signed && less.fn != Fn::word_less) ||
+        (beyond.fn != Fn::constant && beyond.fn != Fn::integer))
+      return std::nullopt;
+    const auto index = number_of_word(less.args[0]), bound = number_of_word(less.args[1]);
+    if (!index || !bound || std::none_of(terms.begin(), terms.end(), [&](const Term& t) {
+          return std::any_of(t.facts.begin(), t.facts.end(),
+                             [&](const Fact& f) { return !f.condition && same_bound(*index, *bound, f); });
+        }))
+      return std::nullopt;
+    const Expr in{&x_, n.args[1]};
+    if (beyond.fn == Fn::constant) return inside(*index, *bound, in, beyond.value);
+    const double word[] = {beyond.value};
+    return integer(inside(*index, *bound, to_number(in), function_value({.fn = Fn::to_number}, word)));
   });
 }
 
@@ -466,32 +546,60 @@ Asked Interpreter::asking(const Domains::Of& of, unsigned need, const Inst* by) 
 
 Expr Interpreter::as_i32(Expr e) { return x_.normal(to_number(integer(e))); }
 
-bool Interpreter::adds_wrapping(Expr map, const std::vector<Term>& terms, bool of_i32) {
+Expr Interpreter::as_words(Expr map) {
+  const ExprNode n = map.node();
+  return n.fn == Fn::add ? as_words({&x_, n.args[0]}) + as_words({&x_, n.args[1]}) : integer(map);
+}
+
+bool Interpreter::adds_wrapping(Expr map, const std::vector<Term>& terms) {
   const auto wraps = [](const Term& t) { return t.partial && t.monoid == Monoid::wrapping_sum; };
   if (std::none_of(terms.begin(), terms.end(), wraps)) return false;
   const ExprNode whole = x_.normal(map).node();
-  const bool words = whole.fn == Fn::to_number;
-  const ExprNode sum = words ? x_.node(whole.args[0]) : whole;
-  if (words ? sum.fn != Fn::word_add : !of_i32 || sum.fn != Fn::add) return false;
+  if (whole.fn != Fn::to_number || x_.node(whole.args[0]).fn != Fn::word_add) return false;
   std::set<int> added;
-  for (const int a : sum.args) {
+  for (const int a : x_.node(whole.args[0]).args) {
     const ExprNode& word = x_.node(a);
-    if (words && word.fn != Fn::word) return false;
-    const ExprNode& x = words ? x_.node(word.args[0]) : word;
+    if (word.fn != Fn::word) return false;
+    const ExprNode& x = x_.node(word.args[0]);
     if (x.fn != Fn::parameter || !added.insert(x.tensor).second) return false;
   }
+  // Several that are over are numbers, and what they come to need be no sum of one body.
+  if (std::count_if(terms.begin(), terms.end(), wraps) > 1 && !choice_ &&
+      std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return !t.partial || covers(t); }))
+    return false;
   return added.size() == terms.size() && std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
            return wraps(t) || (!t.partial && t.expr == x_.constant(0));
          });
 }
 
 bool Interpreter::joins(Expr map, const std::vector<Term>& terms) {
-  const ExprNode n = x_.normal(map).node();
-  const std::optional<Monoid> monoid = n.fn == Fn::max   ? std::optional(Monoid::max)
-                                       : n.fn == Fn::min ? std::optional(Monoid::min)
-                                                         : std::nullopt;
-  if (!monoid || n.args.size() != terms.size()) return false;
-  for (const int a : n.args)
+  const ExprNode whole = x_.normal(map).node();
+  // max(a, b) of integers is choose(a < b, b, a).
+  const auto of_two = [&]() -> std::optional<Monoid> {
+    const ExprNode n = whole.fn == Fn::to_number ? x_.node(whole.args[0]) : whole;
+    if (n.fn != Fn::choose || whole.fn != Fn::to_number) return std::nullopt;
+    const ExprNode less = x_.node(n.args[0]);
+    const bool with_sign = less.fn == Fn::word_less_signed;
+    if (!with_sign && less.fn != Fn::word_less) return std::nullopt;
+    if (n.args[1] == less.args[1] && n.args[2] == less.args[0])
+      return with_sign ? Monoid::signed_max : Monoid::unsigned_max;
+    if (n.args[1] == less.args[0] && n.args[2] == less.args[1])
+      return with_sign ? Monoid::signed_min : Monoid::unsigned_min;
+    return std::nullopt;
+  };
+  std::vector<int> of = whole.args;
+  const std::optional<Monoid> monoid = whole.fn == Fn::max   ? std::optional(Monoid::max)
+                                       : whole.fn == Fn::min ? std::optional(Monoid::min)
+                                                             : of_two();
+  if (monoid && is_of_i32(*monoid)) { // the words of the operands
+    of = x_.node(x_.node(whole.args[0]).args[0]).args;
+    for (int& a : of) {
+      if (x_.node(a).fn != Fn::word) return false;
+      a = x_.node(a).args[0];
+    }
+  }
+  if (!monoid || of.size() != terms.size()) return false;
+  for (const int a : of)
     if (x_.node(a).fn != Fn::parameter) return false;
   return std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
     return t.partial ? t.monoid == *monoid : t.expr == x_.constant(empty_element(*monoid));

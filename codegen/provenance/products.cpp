@@ -289,6 +289,33 @@ Term Interpreter::settled(Term t) {
   return t;
 }
 
+bool Interpreter::has_all(const Term& t, const Term& other) {
+  const Term more = settled(other);
+  if (more.in_rounds() || more.first_sets >= 0) return false;
+  std::vector<std::pair<Sym, Sym>> parts = more.intervals;
+  if (more.has_part && t.has_part && t.origin == more.origin && !t.in_rounds() && t.first_sets < 0) {
+    const Column &has = columns_[t.sets], &wanted = columns_[more.sets];
+    for (std::size_t slot = 0; slot < has.size(); ++slot) {
+      bool twice = false;
+      if (sets_.unite(has[slot], wanted[slot], twice) != has[slot]) return false;
+    }
+  } else if (more.has_part) {
+    parts.push_back(around(more));
+  }
+  return std::all_of(parts.begin(), parts.end(), [&](const auto& x) {
+    return std::any_of(t.intervals.begin(), t.intervals.end(), [&](const auto& of) {
+      return less_equal(of.first, x.first) && less_equal(x.second, of.second);
+    });
+  });
+}
+
+std::pair<Sym, Sym> Interpreter::around(const Term& t) const {
+  int low = INT_MAX, high = INT_MIN;
+  for (const int id : columns_[t.sets])
+    for (const auto& [from, to] : sets_[id]) low = std::min(low, from), high = std::max(high, to);
+  return low < high ? std::pair(t.origin + Sym(low), t.origin + Sym(high)) : std::pair(t.origin, t.origin);
+}
+
 Term Interpreter::with_more(const Term& acc, Term sum) {
   // The sum that goes on; or another one begins beside those that there are, and what was there before.
   std::vector<Term> all{acc};
@@ -300,8 +327,9 @@ Term Interpreter::with_more(const Term& acc, Term sum) {
     align(next, one.columns);
     if (!one.partial || one.columns != next.columns ||
         (!one_body(one, next, one.columns) && !one_body_under(one, next, one.columns)) ||
-        !one_limit(one.limit, next.limit) || one.monoid != Monoid::sum)
+        !one_limit(one.limit, next.limit) || one.monoid != sum.monoid)
       continue;
+    if (one.summed_by != sum.summed_by && has_all(one, next)) continue; // twice the same: another sum
     const std::vector<Fact> more = std::move(next.facts);
     one = join(one, next);
     for (const Fact& f : more)
@@ -326,16 +354,19 @@ Term Interpreter::total(const Term& t, Element element) {
   all.insert(all.end(), t.others.begin(), t.others.end());
   Expr sum;
   std::vector<int> columns;
+  const bool wraps =
+      std::any_of(all.begin(), all.end(), [](const Term& one) { return one.monoid == Monoid::wrapping_sum; });
   for (std::size_t k = 0; k < all.size(); ++k) {
     all[k] = complete_term(std::move(all[k]));
     rename(all[k], columns);
     all[k].columns.clear();
-    const Expr one = x_.parameter(static_cast<int>(k));
+    const Expr operand = x_.parameter(static_cast<int>(k)), one = wraps ? integer(operand) : operand;
     sum = k == 0 ? one : sum + one;
   }
-  Term out = pointwise(sum, all, columns);
+  Term out = pointwise(wraps ? to_number(sum) : sum, all, columns);
   out.columns = std::move(columns);
-  if (element == Element::i32) whole_numbers(out, [] { return std::string("sums in one accumulator"); });
+  if (element == Element::i32 && !wraps)
+    whole_numbers(out, [] { return std::string("sums in one accumulator"); });
   tidy(out);
   return out;
 }

@@ -120,6 +120,8 @@ inline void order_like(const std::vector<Fact>& x, std::vector<Fact>& y) {
     if (same != y.end()) std::iter_swap(y.begin() + static_cast<std::ptrdiff_t>(i), same);
   }
 }
+/// A max or a min of numbers: under way it is a number, too.
+constexpr bool is_extreme(Monoid m) { return m == Monoid::max || m == Monoid::min; }
 constexpr double anything = std::numeric_limits<double>::quiet_NaN();
 
 /// What operations on the way to a value ask of an expression, and the value's normal form does not: bits of Domains::Need.

@@ -271,11 +271,11 @@ class Program:
     def fold(self, monoid: str, from_: Fragment, axis: int, element: str = ...) -> Fragment:
         """fold(*args, **kwargs)
 
-        The sum, max or min of a tile along an axis; every thread gets it. "i32": the sum of a fragment of i32, modulo 2^32.
+        The sum, max or min of a tile along an axis; every thread gets it. "i32": of a fragment of i32, exactly, the sum modulo 2^32. "u32": likewise, its elements without a sign.
 
-        In a specification: over 0 <= i < extent of body(i)."""
+        In a specification: over 0 <= i < extent of body(i). "u32": of integers without a sign."""
     @overload
-    def fold(self, monoid: str, extent: Union[Sym, int], body: Callable[..., Any]) -> Expr: ...
+    def fold(self, monoid: str, extent: Union[Sym, int], body: Callable[..., Any], element: str = ...) -> Expr: ...
     @overload
     def loop(self, extent: Union[Sym, int], tile: int, body: Optional[Callable[..., Any]] = ..., *, distance: int = ..., ring: int = ..., pins: str = ..., depth: str = ..., stagger: bool = ..., pingpong: bool = ...) -> Any:
         """loop(*args, **kwargs)

@@ -427,7 +427,7 @@ TEST_CASE("sums: several products into one accumulator, and what it held before"
   for (const bool one_loop : {true, false}) {
     all.push_back(
         {"a product is missing", specified, several({.one_loop = one_loop, .forgets = true}), sizes});
-    all.push_back({"a product twice", "summed once", several({.one_loop = one_loop, .twice = true}), sizes});
+    all.push_back({"a product twice", specified, several({.one_loop = one_loop, .twice = true}), sizes});
     all.push_back({"a row too much", specified,
                    several({.one_loop = one_loop, .begins = Begins::with_a_row, .stale = true}), sizes});
     all.push_back({"doubled on the way", specified, several({.one_loop = one_loop, .after = true}), sizes});

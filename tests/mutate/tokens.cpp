@@ -457,12 +457,13 @@ private:
   }
   // An element of a wrapping sum, as integer(x) has it.
   static double element_of(Monoid m, double v) {
-    if (m != Monoid::wrapping_sum || v == std::floor(v) || std::isnan(v)) return v;
+    if (!is_of_i32(m) || v == std::floor(v) || std::isnan(v)) return v;
     return wrapped(static_cast<double>(static_cast<std::int64_t>(v * 0x1p40) & 0xffffffff));
   }
   static double combine(Monoid m, double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return nan;
     if (m == Monoid::wrapping_sum) return wrapped(a + b);
+    if (is_of_i32(m)) return combined(m, a, b);
     return m == Monoid::sum ? a + b : m == Monoid::max ? std::max(a, b) : std::min(a, b);
   }
 

@@ -108,7 +108,7 @@ class Guide(unittest.TestCase):
                 importlib.import_module("wide_ids").main(target)  # checks its result
 
     def test_counts_and_masks(self):
-        for name in ("histogram", "block_sparse", "block_sparse_attention", "as_written", "hamming"):
+        for name in ("histogram", "block_sparse", "block_sparse_attention", "as_written", "hamming", "greatest"):
             for target in ("gfx90a", "gfx942", "gfx950"):
                 with self.subTest(name, target=target):
                     importlib.import_module(name).main(target)  # checks its result
@@ -1506,13 +1506,38 @@ class Sums(unittest.TestCase):
         k = Program("k", "gfx942", 64)
         n, tv = k.size("n", most=1 << 10), rows_tv(1, 64, 1, 64)
         f, i = (k.load(k.tile(k.input(e, e, [n, n]), [1, 64], [0, 0]), tv, 1) for e in ("f32", "i32"))
-        for from_, monoid, to in ((f, "sum", "i32"), (i, "max", "i32"), (i, "sum", "i64"), (f, "sum", "f16")):
+        for from_, monoid, to in ((f, "sum", "i32"), (f, "max", "u32"), (i, "sum", "i64"), (f, "sum", "f16")):
             with self.assertRaisesRegex(inlay.ProgramError, "fold: (a|its)"):
                 k.fold(monoid, from_, 1, to)
         x = k.input("x", "i32", [n])
         self.assertEqual(str(k.sum(n, lambda j: integer(x[j]))), "sum(_i0 < n, int(x(_i0)))")
-        with self.assertRaisesRegex(inlay.ProgramError, "max of integers"):
-            k.fold("max", n, lambda j: integer(x[j]))
+        for element, text in (("", "max"), ("i32", "max"), ("u32", "umax")):
+            self.assertEqual(str(k.fold("max", n, lambda j: integer(x[j]), element)), text + "(_i0 < n, int(x(_i0)))")
+        with self.assertRaisesRegex(inlay.ProgramError, "unsigned max of numbers"):
+            k.fold("max", n, lambda j: to_number(integer(x[j])), "u32")
+
+    def test_sums_of_bytes_as_integers(self):
+        """In i32 lane by lane, by numbers that a condition leaves out past the end of a row."""
+        def kernel(most):
+            k = Program("bytes", "gfx942", 64)
+            M, N = k.size("m", most=1 << 10), k.size("n", most=most)
+            Y, X = k.output("y", "f32", [M, 1]), k.input("x", "i8", [M, N])
+            k.computes(Y, lambda m, _: k.sum(N, lambda i: to_number(codegen.truncated(to_number(integer(X[m, i]))))))
+            r, tv = k.workgroups(0, M, 1), rows_tv(1, 64, 1, 64)
+            acc = k.zeros("i32", tv, [1, 64])
+            @k.loop(N, 64, distance=0, ring=1)
+            def trip(t):
+                x = k.load(k.tile(X, [1, 64], [r, t]), tv, 1)
+                in_row = k.map([x], lambda x: codegen.truncated(codegen.inside(64 * t + k.position(1), N, to_number(integer(x)), 0)), "i32")
+                k.update(acc, [in_row], lambda a, b: a + b)
+            k.store(k.fold("sum", acc, 1), k.tile(Y, [1, 1], [r, 0]), 1)
+            return k
+        built, random = kernel(1 << 20).build(), numpy.random.default_rng(1)
+        for m, n in ((1, 1), (2, 63), (3, 64), (2, 1000)):
+            x, y = random.integers(-128, 128, (m, n)).astype(numpy.int8), numpy.empty((m, 1), numpy.float32)
+            built.run(y, x, m=m, n=n, stress=1)
+            numpy.testing.assert_array_equal(y[:, 0], x.astype(int).sum(1))
+        self.refused(kernel(1 << 24), "stays inside of i32")
 
     def test_bounds_of_counts_of_bits(self):
         """Sums of numbers, which i32 has to hold: what counts bits is 32 at most."""
@@ -1680,6 +1705,7 @@ class Built(unittest.TestCase):
                                   (lambda: self.artifact.run(c, a.view(numpy.int32), b, n=1000), TypeError, "its array is int32"),
                                   (lambda: self.artifact.run(c, a.astype(">f4"), b, n=1000), TypeError, "its array is >f4"),
                                   (lambda: self.artifact.run(c, c, b, n=1000), ValueError, "buffers a and c share memory"),
+                                  (lambda: self.artifact.run(c, None, b, n=1000), TypeError, "buffer a is None\n  hint   an array"),
                                   (lambda: self.artifact.run(c, a, b, n=2.5), TypeError, "size n is 2.5"),
                                   (lambda: self.artifact.run(c, a, b, n=10**30), ValueError, "not of 64 bits"),
                                   (lambda: self.artifact.run(fixed, a, b, n=1000), ValueError, "buffer c is an output")):

@@ -50,13 +50,26 @@ namespace inlay::codegen {
 class Expressions;
 
 /// A commutative monoid and its empty element: of the reals sum 0, max -oo, min oo; of the numbers of i32 wrapping_sum 0, their sum modulo
-/// 2^32 as i32 has it.
-enum class Monoid : std::uint8_t { sum, max, min, wrapping_sum };
+/// 2^32 as i32 has it, signed_max -2^31, signed_min 2^31 - 1, and in the order of words without a sign unsigned_max 0, unsigned_min -1.
+enum class Monoid : std::uint8_t {
+  sum,
+  max,
+  min,
+  wrapping_sum,
+  signed_max,
+  signed_min,
+  unsigned_max,
+  unsigned_min
+};
+/// Whether it is of the numbers of i32, and exact.
+[[nodiscard]] constexpr bool is_of_i32(Monoid m) { return m >= Monoid::wrapping_sum; }
 [[nodiscard]] const char* to_string(Monoid monoid);
 /// Whether an element may be counted twice: a + a is not a, max(a, a) is.
-[[nodiscard]] constexpr bool idempotent(Monoid m) { return m == Monoid::max || m == Monoid::min; }
-/// `0`, `-inf`, `inf`.
+[[nodiscard]] constexpr bool idempotent(Monoid m) { return m != Monoid::sum && m != Monoid::wrapping_sum; }
+/// `0`, `-inf`, `inf`, `2147483647`.
 [[nodiscard]] double empty_element(Monoid m);
+/// That of integers: sum modulo 2^32, max and min with a sign.
+[[nodiscard]] Monoid of_words(Monoid m);
 /// Two elements joined.
 [[nodiscard]] double combined(Monoid m, double a, double b);
 
@@ -157,7 +170,7 @@ public:
   Expr parameter(int index);
   Expr load(int tensor, std::vector<Sym> index, std::vector<int> through = {});
   /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol. Of integers a sum is an integer, modulo 2^32:
-  /// `integer(fold(Monoid::wrapping_sum, k, K, to_number(body)))`.
+  /// `integer(fold(Monoid::wrapping_sum, k, K, to_number(body)))`; likewise max and min are those of words with a sign.
   Expr fold(Monoid monoid, Sym k, Sym extent, Expr body);
   /// The same over a part of the extent: disjoint intervals [first, second).
   Expr partial_fold(Monoid monoid, Sym k, Sym extent, std::span<const std::pair<Sym, Sym>> intervals,

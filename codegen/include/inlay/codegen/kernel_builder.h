@@ -143,6 +143,8 @@ public:
   [[nodiscard]] Value lshr(Value a, Value b);
   [[nodiscard]] Value ashr(Value a, Value b);
   [[nodiscard]] Value umin(Value a, Value b);
+  [[nodiscard]] Value umax(Value a, Value b);
+  [[nodiscard]] Value smin(Value a, Value b);
   [[nodiscard]] Value smax(Value a, Value b);
   /// `a ^ b ^ c` of i32: one instruction a lane where the target has v_bitop3_b32, which LLVM does not select by itself.
   [[nodiscard]] Value bit_xor(Value a, Value b, Value c);

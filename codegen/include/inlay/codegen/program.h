@@ -517,8 +517,9 @@ public:
   /// `from` inside the tensor that it was loaded from, `beyond` outside: what lies past `bound` along `axis`.
   Fragment fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond,
                 Where where = Where::current());
-  /// The sum, max or min along an axis, which every thread gets: in f32, or the sum of a fragment of i32 as i32, modulo 2^32. That is
-  /// `k.sum(n, body)` of integers, `integer(x(i))`; k.update(acc, {s}, integer(v[0]) + integer(v[1])) goes on with it.
+  /// The sum, max or min along an axis, which every thread gets: in f32, or of a fragment of i32 as i32, the sum modulo 2^32. That is
+  /// `k.sum(n, body)` of integers, `integer(x(i))`; k.update(acc, {s}, integer(v[0]) + integer(v[1])) goes on with it, and with a max
+  /// choose(less_signed(a, b), b, a) of both. Without a sign: Monoid::unsigned_max, and less_unsigned.
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Element element,
                 Where where = Where::current());
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current()) {

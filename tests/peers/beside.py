@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kernels of Triton and FlyDSL beside inlay's for the same job, shapes and types: result and findings, modelled clocks of the launch, registers.
 
-    python3 tests/peers/beside.py [--only 'triton gfx942 softmax*'] [--write docs/measurements/peers.md]
+    python3 tests/peers/beside.py [--only 'triton gfx942 softmax*'] [--write docs/measurements/peers.md [--keep]]
 
 Theirs are cases of triton_kernels.py and flydsl_kernels.py (which say what has to be installed), each run in a process of its own; its launches are
-kept by --dump and timed by `inlay time`. Ours are `inlay run KERNEL`, with the form that it chooses for the sizes. A driver that is skipped
-is passed over with its message; exit status 77 when both are.
+kept by --dump and timed by `inlay time`, but for the one that follows pointers in memory, which a launch elsewhere has not. Ours are `inlay run KERNEL`, with the form that it chooses for the sizes. A driver that is skipped
+is passed over with its message; exit status 77 when both are. With --keep, rows that are not run stay as the file has them.
 """
 import argparse, fnmatch, json, pathlib, subprocess, sys, tempfile
 
@@ -32,6 +32,24 @@ def rows():
   one("triton", "transpose", "transpose --m 100 --n 70 --dtype f32")
   one("triton", "dropout", "dropout --n 4000 --p 0.5 --dtype f32")
   one("triton", "gather", "gather_rows --tokens 33 --rows 50 --n 256 --dtype f16")
+  one("triton", "row sum 64x1000 float16", "row_reduce --op sum --m 64 --n 1000 --dtype f16")
+  one("triton", "row max 33x2048 float32", "row_reduce --op max --m 33 --n 2048 --dtype f32")
+  for name, kernel, m, n in (("log softmax", "log_softmax", 8, 3000), ("layernorm backward", "layernorm_backward", 8, 1000), ("cross entropy", "cross_entropy", 8, 4096),
+                             ("cross entropy backward", "cross_entropy_backward", 8, 4096)):
+    one("triton", f"{name} {m}x{n} float16", f"{kernel} --m {m} --n {n} --dtype f16")
+  one("triton", "silu and mul 64x1024 float16", "silu_and_mul --m 64 --d 1024 --dtype f16")
+  one("triton", "quantise 64x1024 float16", "quantise --quant i8 --m 64 --n 1024 --dtype f16")
+  one("triton", "topk gating 64x256 float32", "topk_gating --m 64 --experts 256 --k 8 --dtype f32")
+  one("triton", "batched matmul", "batched_gemm --b 4 --m 128 --n 128 --k 256 --dtype bf16")
+  one("triton", "matmul bias gelu", "gemm --m 100 --n 128 --k 256 --dtype bf16 --bias yes --activation gelu")
+  one("triton", "swiglu matmul", "dual_gemm --m 128 --n 128 --k 256 --dtype bf16")
+  one("triton", "gemv", "gemv --m 1 --n 1024 --k 4096 --dtype bf16")
+  one("triton", "rope", "rope --tokens 64 --heads 32 --head-dim 128 --rows 4096 --dtype f16")
+  one("triton", "group norm", "group_norm --b 2 --groups 32 --channels 4 --pixels 1024 --dtype f16")
+  one("triton", "causal conv1d", "causal_conv1d --b 2 --t 100 --d 512 --dtype bf16")
+  one("triton", "swap axes", "swap_axes --b 2 --s 100 --h 8 --d 128 --dtype bf16")
+  one("triton", "scatter add", "scatter_add --tokens 64 --rows 1000 --n 1024 --dtype bf16")
+  one("triton", "cumsum", "cumsum --n 256 --m 256 --dtype f32")
   one("triton", "split k", "gemm --layout nn --m 64 --n 64 --k 512 --dtype f16 --out f32")
 
   for m, n, t in ((64, 256, "f32"), (16, 512, "bf16"), (33, 2000, "f32"), (8, 8192, "bf16"), (32, 128, "f16"), (4, 1024, "f16")):
@@ -49,6 +67,9 @@ def rows():
     more = f"--dtype {type} --out {'bf16' if type in ('fp8', 'i8') else type}" + (" --scales yes" if type in ("fp8", "i8") else "")
     one("flydsl", f"preshuffle 33x128x1024 {t}", f"preshuffle_gemm --m 33 --n 128 --k 1024 {more}")
     one("flydsl", f"preshuffle 64x256x512 {t} one stage", f"preshuffle_gemm --m 64 --n 256 --k 512 {more}")
+  for t, act in (("fp8", "relu"), ("bf16", "silu")):
+    more = "--scales yes --out bf16 " if t == "fp8" else ""
+    one("flydsl", f"preshuffle 32x128x512 {t} bias {act}", f"preshuffle_gemm --m 32 --n 128 --k 512 --dtype {t} {more}--bias yes --activation {act}")
   for t, d, causal in (("bf16", 64, " causal"), ("f16", 128, ""), ("bf16", 128, " causal")):
     one("flydsl", f"attention generic 2x200 {t} {d}{causal}",
         f"flash_attention --batch 2 --heads 4 --group 2 --queries 200 --keys 200 --head-dim {d} --dtype {t}" + (" --causal yes" if causal else ""))
@@ -94,6 +115,7 @@ def ours(options, arch, command):
   return verdict, r["timing"]["chip"]["clocks"], r["resources"]["vgpr"] + r["resources"]["agpr"]
 
 
+NAMES = {"triton": "Triton", "flydsl": "FlyDSL"}
 HEAD = """# Beside Triton's and FlyDSL's kernels
 
 Written by `tests/peers/beside.py --write docs/measurements/peers.md`: {versions}. Each row is one job of one shape and type (*case*: of `tests/peers/triton_kernels.py`, `flydsl_kernels.py`), compiled by their
@@ -112,8 +134,9 @@ def main():
   parser.add_argument("--library", default=str(root / "build/release/lib/inlay/libamdhip64.so.7"))
   parser.add_argument("--only", default="*", help="glob over `triton gfx942 case`")
   parser.add_argument("--write")
+  parser.add_argument("--keep", action="store_true", help="of the file that is written: rows that are not run")
   options = parser.parse_args()
-  lines, ratios, wrong, skipped = [], [], 0, {}
+  lines, wrong, skipped = {}, 0, {}
   for driver, arch, case, command in rows():
     if driver in skipped or not fnmatch.fnmatch(f"{driver} {arch} {case}", options.only): continue
     their = theirs(options, driver, arch, case)
@@ -123,17 +146,28 @@ def main():
       continue
     own = ours(options, arch, command)
     wrong += own[0] != "right"
-    ratios.append(own[1] / their[1])
-    lines.append(f"| {'Triton' if driver == 'triton' else 'FlyDSL'} | {arch} | {case} | {their[0]} | {their[1]:.0f} | {their[2]} | `{command}` | {own[0]} | {own[1]:.0f} | {own[2]} | {ratios[-1]:.2f} |")
-    print(lines[-1], flush=True)
+    lines[driver, arch, case] = f"| {NAMES[driver]} | {arch} | {case} | {their[0]} | {their[1]:.0f} | {their[2]} | `{command}` | {own[0]} | {own[1]:.0f} | {own[2]} | {own[1] / their[1]:.2f} |"
+    print(lines[driver, arch, case], flush=True)
   if not lines: sys.exit(77)
-  ratios.sort()
+  if options.keep: lines = kept(options.write) | lines
+  lines = [lines[row[:3]] for row in rows() if row[:3] in lines]
+  ratios = sorted(float(line.split("|")[-2]) for line in lines)
   summary = f"{len(lines)} rows: ours take {ratios[len(ratios) // 2]:.2f} times the clocks of theirs in the median, {ratios[0]:.2f} to {ratios[-1]:.2f}; fewer in {sum(r < 1 for r in ratios)}."
   print(summary)
   if options.write:
     versions = ", ".join(f"{name} {version}" for name in ("triton", "flydsl", "torch") if (version := installed(name)))
     pathlib.Path(options.write).write_text(HEAD.format(versions=versions, summary=summary) + "\n".join(lines) + "\n")
   sys.exit(bool(wrong))
+
+
+def kept(file):
+  """The rows of a file that was written before, by driver, target and case."""
+  drivers = {name: driver for driver, name in NAMES.items()}
+  out = {}
+  for line in pathlib.Path(file).read_text().splitlines():
+    cells = [c.strip() for c in line.split("|")]
+    if len(cells) > 3 and cells[1] in drivers: out[drivers[cells[1]], cells[2], cells[3]] = line
+  return out
 
 
 def installed(name):

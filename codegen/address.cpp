@@ -292,15 +292,27 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // And of an axis along which tiles are loaded ahead, whatever is inside of it: what
   // is loaded after the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
-  // it is known that it is inside, and of a first one that is.
+  // it is known that it is inside, and of a first one that is: the axis's first, or that of a part which the grid counts (split-K).
+  // What is loaded before the loop is trips after that.
+  const auto begins_inside = [&](std::size_t axis) {
+    const Sym first = base[axis] - Sym(base[axis].constant_term());
+    return base[axis] == Sym(0) ||
+           std::any_of(program.grid().begin(), program.grid().end(), [&](const GridAxis& g) {
+             return g.extent == tensor.shape[axis] && first == Sym(g.tile) * g.symbol;
+           });
+  };
   if (const std::size_t outer = order[0];
       !out.far && !window && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
-      !out.ends_with_tensor && access.extents[outer] > 1 && !access.masked[outer] && base[outer] == Sym(0) &&
+      !out.ends_with_tensor && access.extents[outer] > 1 && !access.masked[outer] && begins_inside(outer) &&
       access.slot >= (step[outer].is_constant() ? 1 : 2) &&
       le(all[outer] - thread[outer] - Sym(access.elements[0][outer]) + Sym(access.extents[outer]),
          tensor.shape[outer]) != Truth::yes)
     out.ends_with_tensor = std::any_of(program.sizes().begin(), program.sizes().end(),
                                        [&](const Size& z) { return z.symbol == tensor.shape[outer]; });
+  if (const std::size_t outer = order[0]; out.ends_with_tensor) {
+    const Sym constant(base[outer].constant_term());
+    base[outer] -= constant, step[outer] += constant;
+  }
   // A number in front of the descriptor's axis must not count as a distance along it.
   if (out.descriptor_axis >= 0 || out.gathered_axis >= 0)
     for (std::size_t n = 0; n < before; ++n)

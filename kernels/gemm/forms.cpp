@@ -170,7 +170,9 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
                          machine.mall_latency * (1 / share.l2 - 1 / share.mall) +
                          machine.l2_latency * (1 - 1 / share.l2);
   const double far = std::max(latency, 0.8 * machine.hbm_latency);
-  const double ahead = s.transfer ? facts.stages - 1 : 2;
+  // What is transposed is loaded a trip ahead of its writes to LDS.
+  const bool turns = s.stored != GemmSpec::Stored::nt;
+  const double ahead = s.transfer ? facts.stages - 1 : turns ? 1 : 2;
   const double waits = std::max({far / ahead, asked * far / machine.in_flight});
   const double writes = s.transfer ? 0 : staged / 1024 / waves * 20 * std::max(1.0, waves / 4.0);
   const double between = s.pingpong ? 24 : s.transfer ? 60 : 120;
@@ -304,8 +306,8 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           const int together = std::clamp(64 / std::max(1, of_lane), 1, 8);
           // As long as one another: the workgroup that adds the parts up is the last to end, and the model takes the last in number for it.
           for (const std::int64_t parts : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32}) {
-            if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes" ||
-                (added && parts > most_added))
+            if (parts * (s.stored == GemmSpec::Stored::nt ? 4 : 2) > trips || count * parts > 2 * 304 ||
+                pingpong == "yes" || (added && parts > most_added))
               break;
             const std::int64_t each = (trips + parts - 1) / parts;
             if (each * parts - trips > 1) continue;

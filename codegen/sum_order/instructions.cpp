@@ -96,6 +96,14 @@ int Trees::row_number(const Origin& origin, int at) {
   return found->second;
 }
 
+bool Trees::holds_all_rows(Sym extent) const {
+  if (le(*batch_, extent) == Truth::yes) return true;
+  const auto terms = extent.terms(); // or whole blocks of them: 32 ceil(m / 32)
+  if (terms.size() != 1 || terms[0].coefficient < Int(1)) return false;
+  const Sym block(terms[0].coefficient);
+  return extent == block * ceil_div(*batch_, block);
+}
+
 void Trees::load_from(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const auto& at_axis = coordinates_of(i);
@@ -134,8 +142,9 @@ void Trees::load_from(const Inst& i) {
         own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
       origin[a] = origin_of(o);
     }
-    // A row is there or not, whatever m is, unless the axis ends where a formula of m says.
-    if (is_row[a] && i.access.masked[a] && !(t.shape[a] == *batch_))
+    // A row is there or not, whatever m is, unless the axis ends where a formula of m says; all are there where that is not before m.
+    if (is_row[a] && i.access.masked[a] && !(t.shape[a] == *batch_) &&
+        (by_formula || !holds_all_rows(t.shape[a])))
       own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
   }
   if (looks_at_others(t, has_row ? std::optional(row_at) : std::nullopt))

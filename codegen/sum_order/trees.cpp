@@ -218,6 +218,14 @@ bool steps_over(std::vector<SymLayout::Mode> rest, Sym reach) {
 } // namespace
 
 const Tensor* Trees::rows_overlap() const {
+  // Sizes as multiples of what divides them: of 256 | k, k is one step over 256 (k / 256).
+  std::vector<std::pair<AtomId, Sym>> whole;
+  for (const Size& z : p_.sizes())
+    if (const std::int64_t by = z.facts.multiple; by > 1)
+      whole.emplace_back(
+          *z.symbol.as_atom(),
+          Sym(by) * p_.symbols().symbol("_times_" + z.name,
+                                        {Int((z.facts.least + by - 1) / by), Int(z.facts.most / by)}));
   for (const auto& [at, r] : row_axes_) {
     const Tensor& t = p_.tensor(at.first);
     if (t.output || r.other || t.space != Space::global) continue;
@@ -231,7 +239,9 @@ const Tensor* Trees::rows_overlap() const {
       continue;
     std::vector<Mode> moving; // coordinates along which nothing moves are one element of the row
     for (const Mode& m : place.modes())
-      if (!alone(m) && !still(m)) moving.push_back(m);
+      if (!alone(m) && !still(m))
+        moving.push_back(
+            Mode{substitute(m.extent, whole), BasicStride<Sym>(substitute(m.stride.scale, whole))});
     if (std::any_of(rows.modes().begin(), rows.modes().end(),
                     [&](const Mode& m) { return still(m) && !alone(m); }) ||
         !steps_over(std::move(moving), Sym(0)))

@@ -209,6 +209,8 @@ private:
   [[nodiscard]] int after_trip(int row, AtomId trip) const;
 
   void load_from(const Inst& i);
+  /// Whether an axis so long has a place for each row, however many there are.
+  [[nodiscard]] bool holds_all_rows(Sym extent) const;
   [[nodiscard]] bool mentions_batch(Sym s) const;
   // Of a window whose axis `row` is the rows': whether it shows a row what another one has.
   [[nodiscard]] bool looks_at_others(const Tensor& t, std::optional<std::size_t> row) const;

@@ -1,5 +1,6 @@
 // The order of sums as claims, and the bits that they speak of: kernels run with workgroups in shuffled orders, under hostile schedules,
 // and with other rows beside the same ones. What is run shares nothing with what is claimed but the program.
+#include <inlay/algebra/parse.h>
 #include <inlay/codegen/sum_order.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/build.h>
@@ -461,6 +462,60 @@ TEST_CASE("rows of an input that share elements are not a row's own") {
     CHECK(o.find("position-invariant")->verdict == Verdict::undecided);
     CHECK_THAT(o.find("batch-invariant")->reason, Contains("rows of x may share elements"));
   }
+}
+
+TEST_CASE("rows in blocks of 32, and k in blocks that divide it, are a row's own") {
+  // y(i) = sum over j of x(i,j), x of whole blocks of rows, side by side: ((32,M/32),(4,N/4)):((4,S),(1,128)), as scales of 32 k lie.
+  const auto of = [](int multiple, int rows, const std::function<Sym(Sym)>& stride) {
+    Program k("blocks", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 256, .multiple = multiple});
+    TupleBuilder<BasicMode<Sym>> b;
+    const auto leaf = [&](Sym extent, Sym by) { b.leaf(BasicMode<Sym>{extent, BasicStride<Sym>(by)}); };
+    const std::size_t all = b.open(), down = b.open();
+    leaf(32, 4), leaf(ceil_div(m, Sym(32)), stride(n));
+    b.close(down, 2);
+    const std::size_t along = b.open();
+    leaf(4, 1), leaf(floor_div(n, 4), 128);
+    b.close(along, 2), b.close(all, 2);
+    const Tensor y = k.output("y", Element::f32, {m}),
+                 x = k.input("x", Element::f32, {rows * ceil_div(m, Sym(rows)), n},
+                             SymLayout(std::move(b).finish()));
+    k.computes(y, [&](const auto& at) { return k.sum(n, [&](Sym j) { return k(x, {at[0], j}); }); });
+    const Sym row = k.workgroups(0, m, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, tv, {64, 1});
+    k.loop(n, 4, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(x, {64, 4}, {row, t}), parse_layout("(64,4):(1@0,1@1)"), 1);
+      k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(sum, k.tile(y, {64}, {row}), 1);
+    return k;
+  };
+  const auto verdict = [&](int multiple, int rows, const std::function<Sym(Sym)>& stride) {
+    const SumOrders o = orders(of(multiple, rows, stride));
+    INFO(text(o));
+    CHECK(o.find("position-invariant")->verdict == o.find("batch-invariant")->verdict);
+    return o.find("batch-invariant")->verdict;
+  };
+  CHECK(verdict(4, 32, [](Sym n) { return Sym(32) * n; }) == Verdict::proved);
+  CHECK(verdict(4, 32, [](Sym n) { return Sym(128) * floor_div(n, 4) + Sym(5); }) == Verdict::proved);
+  // Blocks that begin before those in front of them end.
+  CHECK(verdict(4, 32, [](Sym n) { return Sym(32) * n - Sym(1); }) == Verdict::undecided);
+  CHECK(verdict(4, 32, [](Sym n) { return Sym(256) * floor_div(n, 8); }) == Verdict::undecided);
+  CHECK(verdict(8, 32, [](Sym n) { return Sym(256) * floor_div(n, 8); }) == Verdict::proved);
+}
+
+TEST_CASE("products with scales of 32 k: a row's sums are of its own scales") {
+  for (const Element in : {Element::e2m1, Element::e4m3fn})
+    for (const bool preshuffled : {false, true}) {
+      kernels::GemmSpec s;
+      s.arch = "gfx950", s.in = in, s.block_scales = true, s.out = Element::bf16, s.tile_k = 256;
+      s.preshuffled_b = preshuffled;
+      if (preshuffled) s.waves_m = 1, s.waves_n = 4;
+      INFO(to_string(in) << (preshuffled ? ", B preshuffled" : ""));
+      CHECK(verdicts(kernels::gemm_program(s)) == "deterministic proved, batch-invariant (m) proved, "
+                                                  "position-invariant (m) proved, split-invariant proved");
+    }
 }
 
 TEST_CASE("which of two orders a row has is not left to who comes first") {

@@ -13,15 +13,15 @@ struct Conv1dAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 2, t = 100, d = 512;
-  int width = 4, vector = 0;
+  int width = 4, vector = 0, rows = 16;
   bool bias = true, silu = true;
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
 // [causal_conv1d]
 Program conv1d_program(const Conv1dAsked& s) {
-  constexpr int threads = 64, rows = 16;
-  const int v = s.vector_length(), columns = 64 * v;
+  constexpr int threads = 64;
+  const int v = s.vector_length(), columns = 64 * v, rows = s.rows;
   Program k("causal_conv1d", Target::named(s.arch), threads);
   const Sym B = k.size("b", {.most = 65535}), T = k.size("t", {.most = 1 << 22}),
             D = k.size("d", {.most = 1 << 16, .multiple = v});
@@ -106,7 +106,9 @@ std::unique_ptr<Kernel> causal_conv1d_kernel() {
                    {"bias", Read::yes(&Conv1dAsked::bias), "yes", "a number for each channel is added"},
                    {"silu", Read::yes(&Conv1dAsked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
                    {"vector", Read::number(&Conv1dAsked::vector, 0, 8), "auto",
-                    "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
+                    "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"},
+                   {"rows", Read::number(&Conv1dAsked::rows, 1, 16), "auto",
+                    "elements of t of a workgroup, which loads as many as there are taps more", "16"}}},
       .program = conv1d_program,
       .sizes =
           [](const Conv1dAsked& s) {
@@ -121,11 +123,17 @@ std::unique_ptr<Kernel> causal_conv1d_kernel() {
           },
       .candidates =
           [](const Conv1dAsked& s, const Flags& fixed) {
-            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.d}))}}, fixed);
+            std::vector<Flags> all;
+            const std::string vector = std::to_string(widest_vector(s.type, {s.d}));
+            for (const char* rows : {"16", "8", "4", "2", "1"})
+              add_candidate(all, {{"vector", vector}, {"rows", rows}}, fixed);
+            return all;
           },
       .bound =
           [](const Conv1dAsked& s) {
-            return rounds(s.arch, s.b * up(s.t, 16) * up(s.d, 64 * s.vector_length()), 8) * 12000;
+            const double moved = 2.0 * s.rows + s.width - 1, added = 24.0 * s.width * s.rows;
+            return rounds(s.arch, s.b * up(s.t, s.rows) * up(s.d, 64 * s.vector_length()), 8) *
+                   (1500 + s.vector_length() * (8 * moved + added));
           }};
   return page_of(std::move(page));
 }

@@ -13,15 +13,16 @@ struct TransposeAsked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 1, m = 256, n = 256;
-  int vector = 0;
+  int vector = 0, tile = 64;
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
 // A work-item has a block of `down` rows and a vector of columns, reads it by rows and writes it to LDS by columns.
 // [transpose]
 Program transpose_program(const TransposeAsked& s) {
-  constexpr int side = 64, threads = 256;
-  const int v = s.vector_length();
+  const int side = s.tile, threads = side == 64 ? 256 : 64, v = s.vector_length();
+  if (side != 32 && side != 64)
+    throw std::invalid_argument(fmt::format("transpose: --tile {}\n  hint   32 or 64", side));
   if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
     throw std::invalid_argument(
         fmt::format("transpose: --dtype {}\n  hint   f16, bf16, f32", to_string(s.type)));
@@ -115,7 +116,7 @@ std::vector<Judged> swap_reference(const Swapped& a, const Workload& w, const Re
 std::unique_ptr<Kernel> transpose_kernel() {
   using Read = Reads<TransposeAsked>;
   Page<TransposeAsked> page{
-      .summary = "Y[b,n,m] = X[b,m,n], tiles of 64 x 64 through LDS",
+      .summary = "Y[b,n,m] = X[b,m,n], tiles of 64 x 64 or 32 x 32 through LDS",
       .options = {"transpose",
                   {arch_option<TransposeAsked>(),
                    {"dtype", Read::element(&TransposeAsked::type, "f16, bf16, f32"), "bf16", "element type"},
@@ -125,7 +126,9 @@ std::unique_ptr<Kernel> transpose_kernel() {
                    {"n", Read::number(&TransposeAsked::n, 1, 1 << 20), "256",
                     "columns of X, a multiple of a vector"},
                    {"vector", Read::number(&TransposeAsked::vector, 0, 8), "auto",
-                    "elements that one instruction moves: 1 takes any matrix, 0 is 16 bytes", "0"}}},
+                    "elements that one instruction moves: 1 takes any matrix, 0 is 16 bytes", "0"},
+                   {"tile", Read::number(&TransposeAsked::tile, 1, 64), "auto",
+                    "rows and columns of a workgroup: 64, or 32 where there are few", "64"}}},
       .program = transpose_program,
       .sizes =
           [](const TransposeAsked& s) {
@@ -140,10 +143,17 @@ std::unique_ptr<Kernel> transpose_kernel() {
           },
       .candidates =
           [](const TransposeAsked& s, const Flags& fixed) {
-            return only_candidate({{"vector", std::to_string(widest_vector(s.type, {s.m, s.n}))}}, fixed);
+            std::vector<Flags> all;
+            const std::string vector = std::to_string(widest_vector(s.type, {s.m, s.n}));
+            for (const char* tile : {"64", "32"})
+              add_candidate(all, {{"vector", vector}, {"tile", tile}}, fixed);
+            return all;
           },
       .bound =
-          [](const TransposeAsked& s) { return rounds(s.arch, s.b * up(s.m, 64) * up(s.n, 64), 8) * 8000; }};
+          [](const TransposeAsked& s) {
+            const std::int64_t tiles = s.b * up(s.m, s.tile) * up(s.n, s.tile);
+            return s.tile == 64 ? rounds(s.arch, tiles, 4) * 2400 : rounds(s.arch, tiles, 8) * 1600;
+          }};
   return page_of(std::move(page));
 }
 

@@ -14,11 +14,13 @@ using codegen::Element;
 struct Gating {
   std::string arch{codegen::usual_target};
   Element type = Element::f32;
-  int experts = 256, k = 8;
+  int experts = 256, k = 8, lanes = 8; ///< lanes that have a token's logits
   bool renormalise = true;
   std::int64_t m = 64;
   /// Elements that one instruction moves.
-  [[nodiscard]] int vector() const { return std::min(experts / 16, 128 / codegen::bits(type)); }
+  [[nodiscard]] int vector() const {
+    return std::min(experts / std::max(lanes, 16), 128 / codegen::bits(type));
+  }
 };
 
 /// The k best experts of each token's best groups, by a sigmoid and a bias (DeepSeek-V3).

@@ -16,7 +16,10 @@ void check(const Gating& s) {
     throw std::invalid_argument(fmt::format("topk_gating: {}\n  hint   {}", what, hint));
   };
   if (s.experts != 64 && s.experts != 128 && s.experts != 256 && s.experts != 512)
-    refuse(fmt::format("--experts {}", s.experts), "64, 128, 256 or 512: 16 lanes have a token's logits");
+    refuse(fmt::format("--experts {}", s.experts),
+           "64, 128, 256 or 512: 8 to 64 lanes have a token's logits");
+  if (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64)
+    refuse(fmt::format("--lanes {}", s.lanes), "8, 16, 32 or 64");
   if (s.k > s.experts)
     refuse(fmt::format("--k {} of {} experts", s.k, s.experts), "at most as many as there are");
 }
@@ -28,9 +31,9 @@ void check(const Gating& s) {
 // [topk_gating]
 Program gating_program(const Gating& s) {
   check(s);
-  // 8 lanes have a row, so that a fold is three steps for eight rows at once.
-  constexpr int lanes = 8, threads = 256, rows = threads / lanes;
-  const int N = s.experts, v = s.vector();
+  // With 8 lanes a row a fold is three steps for eight rows of a wave at once; with 64 it is six, of an eighth of the elements.
+  constexpr int threads = 256;
+  const int N = s.experts, v = s.vector(), lanes = s.lanes, rows = threads / lanes;
   Program k("topk_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 24});
   const Tensor W = k.output("weights", Element::f32, {M, s.k}), I = k.output("ids", Element::f32, {M, s.k}),
@@ -200,7 +203,9 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
             {"experts", Read::number(&Gating::experts, 1, 1 << 16), "256", "experts: 64, 128, 256 or 512"},
             {"k", Read::number(&Gating::k, 1, 16), "8", "experts of a token"},
             {"renormalise", Read::yes(&Gating::renormalise), "yes",
-             "weights are a softmax over the chosen experts; no: over all"}}},
+             "weights are a softmax over the chosen experts; no: over all"},
+            {"lanes", Read::number(&Gating::lanes, 8, 64), "auto",
+             "lanes that have a token's logits: 8, 16, 32 or 64", "8"}}},
       .program = gating_program,
       .sizes = [](const Gating& s) { return std::vector{s.m}; },
       .size_names = {"m"},
@@ -216,7 +221,17 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
       .text =
           [](const Gating& s) {
             return fmt::format("{} of {} experts for {} tokens, {}", s.k, s.experts, s.m, to_string(s.type));
-          }};
+          },
+      .candidates =
+          [](const Gating&, const Flags& fixed) {
+            std::vector<Flags> all;
+            for (const char* lanes : {"8", "16", "32", "64"}) add_candidate(all, {{"lanes", lanes}}, fixed);
+            return all;
+          },
+      .bound = [](const Gating& s) { // each choice looks at a lane's elements three times, and folds twice
+        const double each = 16.0 * s.experts / s.lanes + 60 * std::log2(s.lanes) + 100;
+        return rounds(s.arch, up(s.m, 256 / s.lanes), 4) * (1500 + s.k * each);
+      }};
   return page_of(std::move(page));
 }
 

@@ -47,17 +47,25 @@ std::vector<Flags> row_forms(const RowAsked& asked, const Flags& fixed, bool fol
   while (asked.n % vector != 0) vector /= 2;
   for (const std::int64_t threads : {64, 128, 256, 512, 1024}) {
     if (given("threads", threads) != threads && threads != 256) continue;
+    const auto add = [&](std::int64_t vectors, int of_vector, bool whole) {
+      const std::int64_t moved = of_vector == 128 / codegen::bits(asked.type) ? 0 : of_vector;
+      Flags one = {{"threads", std::to_string(given("threads", threads))},
+                   {"vectors", std::to_string(given("vectors", vectors))},
+                   {"vector", std::to_string(given("vector", moved))}};
+      if (folds) one["stream"] = fixed.contains("stream") ? fixed.at("stream") : whole ? "no" : "yes";
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+    };
     const std::int64_t of_row = up(asked.n, given("threads", threads) * vector);
     for (const std::int64_t vectors : {of_row, std::int64_t{2}, std::int64_t{4}}) {
       const bool whole = vectors >= of_row;
       if (vectors * vector > 128 || (vectors != of_row && whole == folds)) continue;
-      Flags one = {{"threads", std::to_string(given("threads", threads))},
-                   {"vectors", std::to_string(given("vectors", vectors))},
-                   {"vector",
-                    std::to_string(given("vector", vector == 128 / codegen::bits(asked.type) ? 0 : vector))}};
-      if (folds) one["stream"] = fixed.contains("stream") ? fixed.at("stream") : whole ? "no" : "yes";
-      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+      add(vectors, vector, whole);
     }
+    // Where every row has a unit for itself, twice as many lanes with half a vector each are done sooner.
+    const int half = vector / 2;
+    if (half >= 2 && folds && asked.m <= codegen::Target::named(asked.arch).compute_units &&
+        up(asked.n, threads * half) == 1 && of_row == 1)
+      add(1, half, true);
   }
   return all;
 }

@@ -75,7 +75,7 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
   const std::set<int> zeros = zeros_before(artifact.source->program);
   std::vector<const codegen::Tensor*> tensors; // in the order of the contract's buffers
   for (const codegen::Tensor& t : artifact.source->program.tensors())
-    if (t.space == codegen::Space::global) tensors.push_back(&t);
+    if (t.space == codegen::Space::global && t.addresses < 0) tensors.push_back(&t);
   for (const auto& a : c.arguments) {
     launch::Argument out;
     if (a.buffer) {

@@ -7,18 +7,12 @@ std::span<const std::uint8_t> bytes_of(const kernels::Bytes& b) {
   return {reinterpret_cast<const std::uint8_t*>(b.data()), b.size()};
 }
 
-std::vector<std::span<const std::byte>> data_of(const kernels::Problem& problem) {
-  std::vector<std::span<const std::byte>> out;
-  for (const auto& b : problem.buffers) out.emplace_back(b.data);
-  return out;
-}
-
 } // namespace
 
 LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact,
                              const kernels::Problem& problem)
     : device_(device), kernel_(device, artifact), plan_(problem.launch),
-      buffers_(device, artifact.contract, data_of(problem)) {
+      buffers_(device, artifact.contract, problem) {
   for (const auto& b : problem.buffers) is_output_.push_back(b.output);
   const auto extent = [](const std::array<std::uint32_t, 3>& e) {
     return runtime::Extent3{e[0], e[1], e[2]};

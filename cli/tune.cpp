@@ -106,15 +106,6 @@ kernels::Flags joined(kernels::Flags flags, const kernels::Flags& more) {
   return flags;
 }
 
-/// The problem of these sizes, of zeros: operands of large problems take longer to make than the model does.
-kernels::Problem zeros(const kernels::LaunchContract& contract, const std::vector<std::int64_t>& sizes) {
-  kernels::Problem p;
-  p.launch = contract.plan(sizes);
-  for (const auto& b : contract.buffers)
-    p.buffers.push_back({b.name, kernels::Bytes(static_cast<std::size_t>(b.bytes(sizes))), b.output});
-  return p;
-}
-
 /// A kernel built, on an emulator, with its operands.
 struct Ready {
   kernels::Problem problem;
@@ -125,8 +116,9 @@ struct Ready {
   Ready(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags)
       : problem(kernel.problem(flags, o.seed)), artifact(kernel.build(flags, o.build)),
         device(open_device("emulator", artifact.arch, unchecked())), loaded(*device, artifact, problem) {}
+  /// Of zeros: operands of large problems take longer to make than the model does.
   Ready(kernels::Artifact built, const std::vector<std::int64_t>& sizes)
-      : problem(zeros(built.contract, sizes)), artifact(std::move(built)),
+      : problem(kernels::zeros(built.contract, sizes)), artifact(std::move(built)),
         device(open_device("emulator", artifact.arch, unchecked())), loaded(*device, artifact, problem) {}
 
 private:

@@ -28,7 +28,7 @@ IrModule Emitter::run() {
       k.bind(map->id_x, k.workgroup_id(0)), k.bind(map->id_y, k.workgroup_id(1));
       define(map->counts);
     }
-    tile(k.work_item_id());
+    of_problem([&] { tile(k.work_item_id()); });
   }
   if (std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) { return r.exact; }))
     k.spread_arithmetic();
@@ -66,6 +66,16 @@ void Emitter::bind_arguments() {
     const Value v = k.argument(index++);
     a.tensor ? pointers_[a.tensor->id] = v : words[a.size->name] = v;
   }
+  const auto entry = [&](int table, Type type) {
+    const Value at = k.mul(k.zext64(k.workgroup_id(2)), k.constant(type.bytes(), Type::i64()));
+    return k.scalar_load(k.pointer_add(pointers_.at(table), at), type);
+  };
+  for (const Problems::Own& own : p_.problems().sizes) {
+    const std::string& name = p_.symbols().atom(*own.size.as_atom()).name;
+    largest_[name] = std::exchange(words.at(name), entry(own.table, Type::i32()));
+  }
+  for (const Tensor& t : p_.tensors())
+    if (t.addresses >= 0) pointers_[t.id] = entry(t.addresses, Type::global());
   for (const Tensor& t : p_.tensors())
     if (t.space == Space::window) pointers_[t.id] = pointers_.at(t.of);
   const bool narrow = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const Tensor& t) {
@@ -79,6 +89,35 @@ void Emitter::bind_arguments() {
     halves_.emplace_back(*s.symbol.as_atom(), Sym(2) * half);
     k.bind(half, k.lshr(words.at(s.name), k.constant(1)));
   }
+}
+
+// `body` where the workgroup has a tile of its problem, whose sizes are first held against what the program says of them.
+void Emitter::of_problem(const std::function<void()>& body) {
+  const Problems& all = p_.problems();
+  if (!all.there()) return body();
+  const auto check = [&] {
+    k.locate(all.where);
+    const auto refuse = [&](Value wrong) {
+      k.if_then(wrong, [&] { (void)k.assembly("s_trap 2", "", {}, {}); });
+    };
+    for (const Size& z : p_.sizes()) {
+      const auto largest = largest_.find(z.name);
+      if (largest == largest_.end()) continue;
+      const Value own = k.lower(z.symbol);
+      refuse(k.compare(Compare::slt, own, number(z.facts.least)));
+      refuse(k.compare(Compare::slt, largest->second, own));
+      if (z.facts.multiple > 1)
+        refuse(k.compare(Compare::ne, k.urem(own, number(z.facts.multiple)), number(0)));
+    }
+    body();
+  };
+  std::function<void()> inner = check;
+  for (const GridAxis& g : p_.grid())
+    inner = [this, axis = g, then = std::move(inner)] {
+      const Value begin = k.mul(k.workgroup_id(axis.axis), number(axis.tile));
+      k.if_then(k.compare(Compare::slt, begin, k.lower(axis.extent)), then);
+    };
+  inner();
 }
 
 void Emitter::bind(Value work_item_id) {

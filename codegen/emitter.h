@@ -67,6 +67,7 @@ private:
   void define(const std::vector<TileMap::Definition>& definitions);
   void tile(Value work_item_id);
   void bind_arguments();
+  void of_problem(const std::function<void()>& body);
   void bind(Value work_item_id);
 
   void allocate();
@@ -239,6 +240,7 @@ private:
   Value wave_;                                 ///< the wave's number, where there are roles
   std::vector<std::pair<AtomId, Sym>> halves_; ///< even sizes as twice another symbol
   std::map<int, Value> pointers_;
+  std::map<std::string, Value> largest_;                   ///< of sizes that each problem has
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
   std::map<int, int> begin_of_tile_;      ///< of a ping-pong loop's tensors: their first stage's offset
   std::vector<LdsBlock> blocks_, chosen_; ///< of each stage; of the last trip's stages

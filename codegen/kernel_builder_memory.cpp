@@ -105,6 +105,14 @@ Value KernelBuilder::global_load(Value pointer, Type type) {
   return s.make(s.cast(s.ir.CreateAlignedLoad(s.type(moved), s.get(pointer), alignment), type), type);
 }
 
+Value KernelBuilder::scalar_load(Value pointer, Type type) {
+  Impl& s = live();
+  Impl::want(pointer, Type::global());
+  llvm::LoadInst* load = s.ir.CreateAlignedLoad(s.type(type), s.get(pointer), llvm::Align(4));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(*s.context, {}));
+  return s.make(load, type);
+}
+
 Value KernelBuilder::zeros_in_memory() {
   Impl& s = live();
   llvm::Type* type = llvm::ArrayType::get(s.ir.getInt8Ty(), 16);

@@ -166,6 +166,43 @@ void Program::persistent(int workers) {
   (void)share(workers, Sym(1), 1);
 }
 
+void Program::problems(const std::string& count, const std::vector<Sym>& own, std::source_location where) {
+  const auto refuse = [&](const std::string& what, const std::string& given, const std::string& hint) {
+    throw CodegenError("problems: " + what, given + "\nline   " + std::to_string(where.line()), hint);
+  };
+  if (problems_.there()) refuse("they are declared twice", "count  " + count, "once, after the operations");
+  if (grid_.empty() || std::any_of(grid_.begin(), grid_.end(), [](const GridAxis& g) { return g.axis == 2; }))
+    refuse("axis z of the grid counts them", "grid   " + std::to_string(grid_.size()) + " axes",
+           "a grid along x, or along x and y");
+  if (tile_map_ || shares_ || !tickets_.empty() || !turns_.empty() || devices_.count > 0 ||
+      !uniforms_.empty())
+    refuse("each has its own number of tiles, and tables, of which workgroups of other problems know nothing",
+           tile_map_ || shares_ ? "order_tiles, share or persistent"
+           : !uniforms_.empty() ? "uniform " + to_string(uniforms_[0].symbol)
+           : devices_.count > 0 ? "devices"
+                                : "a ticket or a turn",
+           "a workgroup for each tile, without these");
+  if (own.empty()) refuse("no size is a problem's own", "count  " + count, "those that differ: {M}");
+  std::vector<Size> sizes;
+  for (const Sym& s : own) {
+    const auto at = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& z) { return z.symbol == s; });
+    if (at == sizes_.end()) refuse("it is no size of the program", to_string(s), "what k.size(..) gave");
+    if (std::any_of(sizes.begin(), sizes.end(), [&](const Size& z) { return z.symbol == s; }))
+      refuse("a size is named twice", at->name, "each once");
+    sizes.push_back(*at);
+  }
+  problems_.where = where;
+  problems_.count = size(count, {.most = 65535});
+  for (std::size_t i = 0, all = tensors_.size(); i < all; ++i)
+    if (tensors_[i].space == Space::global) {
+      const int table = input(tensors_[i].name + "_at", Element::i64, {problems_.count}).id;
+      tensors_[i].addresses = table;
+    }
+  for (const Size& z : sizes)
+    problems_.sizes.push_back({z.symbol, input(z.name + "_of", Element::i32, {problems_.count}).id});
+  assertions_.push_back({"a size of a problem is what the launch covers", where});
+}
+
 void Program::waves_per_simd(int waves, std::source_location where) {
   const int most = target_->max_waves_per_simd;
   if (waves < 1 || waves > most || waves_per_simd_ > 0)

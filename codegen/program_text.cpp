@@ -57,7 +57,11 @@ std::string Program::text() const {
                          : t.output            ? "  output  "
                                                : "  input   ") +
              t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") +
-             (t.device >= 0 ? ", of device " + std::to_string(t.device) : "") + "\n";
+             (t.device >= 0 ? ", of device " + std::to_string(t.device) : "") +
+             (t.addresses >= 0 ? ", of problem wg_z at " + name(t.addresses) + "[wg_z]" : "") + "\n";
+  for (const Problems::Own& own : problems_.sizes)
+    out += "  own     " + to_string(own.size) + " = " + name(own.table) + "[wg_z] of problem wg_z < " +
+           to_string(problems_.count) + ", at most what the launch says\n";
   for (const Specification& s : specifications_) {
     out += "  spec    " + tensor(s.tensor).name + "(";
     for (std::size_t i = 0; i < s.coordinate.size(); ++i) {
@@ -165,7 +169,7 @@ std::string Program::text() const {
 std::vector<KernelArgument> arguments_of(const Program& program) {
   std::vector<KernelArgument> tensors, sizes;
   for (const Tensor& t : program.tensors())
-    if (t.space == Space::global) tensors.push_back({&t, nullptr});
+    if (t.space == Space::global && t.addresses < 0) tensors.push_back({&t, nullptr});
   for (const Size& s : program.sizes()) sizes.push_back({nullptr, &s});
   const int room = std::max(program.target().preloaded_dwords - static_cast<int>(sizes.size()), 0) / 2;
   const auto first = std::min(tensors.size(), static_cast<std::size_t>(room));

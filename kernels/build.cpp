@@ -137,6 +137,25 @@ void validate_or_throw(const Artifact& artifact, const codegen::Code& code, bool
 
 } // namespace
 
+namespace {
+/// What is proved of a program is so of each of its problems, if these are so.
+void of_problems(ProofReport& report, const codegen::Program& program) {
+  for (const codegen::Problems::Own& own : program.problems().sizes) {
+    const std::string size = to_string(own.size), of = program.tensor_name(own.table);
+    report.at_launch(
+        {fmt::format("{}[z] is 0, or as {} has to be and at most what the launch says", of, size),
+         "checked by the workgroups of problem z that have a tile", true});
+  }
+  for (const codegen::Tensor& t : program.tensors())
+    if (t.addresses >= 0)
+      report.at_launch({fmt::format("{}[z] points to {} of problem z, {}, a multiple of {} bytes{}",
+                                    program.tensor_name(t.addresses), t.name, to_string(t.place.inner()),
+                                    codegen::pointer_alignment(program, t),
+                                    t.output ? ", apart from all other tensors of all problems" : ""),
+                        "no launch sees what pointers in memory point to", true});
+}
+} // namespace
+
 WithoutClaims::WithoutClaims() : before_(std::exchange(claims_are_decided, false)) {}
 WithoutClaims::~WithoutClaims() { claims_are_decided = before_; }
 
@@ -150,6 +169,7 @@ ProofReport prove(const codegen::Code& code) {
   for (const codegen::DerivedClaim& c : derived.claims) report.derived(c);
   prove_banks(report, program, derived);
   for (const codegen::LaunchCondition& c : derived.contract) report.at_launch(c);
+  if (program.problems().there()) of_problems(report, program);
   return report;
 }
 
@@ -177,8 +197,15 @@ LaunchContract contract_of(const codegen::Program& program) {
   for (const codegen::Size& s : program.sizes())
     contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
   for (const codegen::Tensor& t : program.tensors())
-    if (t.space == codegen::Space::global)
+    if (t.space == codegen::Space::global && t.addresses < 0)
       contract.buffers.push_back({t.name, t.output, extent_of(program, t), t.device});
+  for (LaunchContract::Buffer& b : contract.buffers) {
+    for (const codegen::Tensor& t : program.tensors())
+      if (t.addresses >= 0 && program.tensor_name(t.addresses) == b.name) b.points_to = extent_of(program, t);
+    for (const codegen::Problems::Own& own : program.problems().sizes)
+      for (std::size_t i = 0; i < program.sizes().size() && program.tensor_name(own.table) == b.name; ++i)
+        if (program.sizes()[i].symbol == own.size) b.own = static_cast<int>(i);
+  }
   if (const codegen::Devices& all = program.together(); all.count > 0) {
     contract.devices = all.count;
     while (!(program.sizes()[contract.rank].symbol == all.rank)) ++contract.rank;
@@ -217,6 +244,7 @@ LaunchContract contract_of(const codegen::Program& program) {
   };
   for (const codegen::GridAxis& g : program.grid())
     contract.grid.push_back(axis_of(g.axis, g.extent, g.tile));
+  if (program.problems().there()) contract.grid.push_back(axis_of(2, program.problems().count, 1));
   if (const auto& shares = program.shares()) {
     contract.workers = shares->workers;
     contract.summed = axis_of(2, shares->extent, shares->tile);

@@ -93,6 +93,27 @@ std::int64_t SizeFormula::operator()(const std::vector<std::int64_t>& values) co
   }
 }
 
+Problem zeros(const LaunchContract& contract, const std::vector<std::int64_t>& sizes) {
+  Problem out;
+  out.launch = contract.plan(sizes);
+  const auto bytes = [](std::int64_t n) {
+    return Bytes(static_cast<std::size_t>(std::max<std::int64_t>(n, 16)));
+  };
+  for (const auto& b : contract.buffers) out.buffers.push_back({b.name, bytes(b.bytes(sizes)), b.output});
+  for (std::size_t i = 0; i < contract.buffers.size(); ++i) {
+    const LaunchContract::Buffer& b = contract.buffers[i];
+    for (std::int64_t z = 0; b.points_to && z < b.bytes(sizes) / 8; ++z) {
+      out.buffers[i].points_to.push_back(static_cast<int>(out.buffers.size()));
+      out.buffers.push_back({b.name + " of a problem", bytes(b.points_to(sizes) / 8 + 1), false});
+    }
+    if (b.own < 0) continue;
+    const auto value = static_cast<std::int32_t>(sizes.at(static_cast<std::size_t>(b.own)));
+    for (std::int64_t z = 0; z < b.bytes(sizes) / 4; ++z)
+      std::memcpy(out.buffers[i].data.data() + 4 * z, &value, sizeof value);
+  }
+  return out;
+}
+
 bool LaunchContract::nothing_to_write(const std::vector<std::int64_t>& values) const {
   if (values.empty() || *std::min_element(values.begin(), values.end()) != 0) return false;
   std::size_t outputs = 0;

@@ -188,7 +188,8 @@ void LoadedKernel::launch_on_devices(const LaunchPlan& plan,
 
 PlacedBuffers::PlacedBuffers(runtime::Device& device, const LaunchContract& contract,
                              const std::vector<std::span<const std::byte>>& data)
-    : device_(device), addresses_(static_cast<std::size_t>(contract.devices)) {
+    : device_(device), addresses_(static_cast<std::size_t>(contract.devices)),
+      arguments_(contract.buffers.size()) {
   auto* emulator = dynamic_cast<runtime::EmulatorDevice*>(&device);
   for (const auto& d : data) bytes_.push_back(d.size());
   for (int r = 0; r < contract.devices; ++r)
@@ -205,6 +206,32 @@ PlacedBuffers::PlacedBuffers(runtime::Device& device, const LaunchContract& cont
       if (emulator != nullptr && contract.devices > 1)
         emulator->place(own.back(), static_cast<std::uint32_t>(home >= 0 ? home : r));
     }
+}
+
+namespace {
+std::vector<std::span<const std::byte>> data_of(const std::vector<Problem::Buffer>& buffers) {
+  std::vector<std::span<const std::byte>> out;
+  for (const auto& b : buffers) out.emplace_back(b.data);
+  return out;
+}
+} // namespace
+
+PlacedBuffers::PlacedBuffers(runtime::Device& device, const LaunchContract& contract, const Problem& problem)
+    : PlacedBuffers(device, contract, data_of(problem.buffers)) {
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    std::vector<std::uint64_t> table;
+    for (const int to : problem.buffers[i].points_to)
+      table.push_back(to < 0 ? 0 : addresses_[0].at(static_cast<std::size_t>(to)));
+    if (table.empty()) continue;
+    const auto bytes = std::as_bytes(std::span(table));
+    device_.copy_in(addresses_[0][i], {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  }
+}
+
+std::vector<std::vector<std::uint64_t>> PlacedBuffers::addresses() const {
+  std::vector<std::vector<std::uint64_t>> out = addresses_;
+  for (auto& of_device : out) of_device.resize(std::min(of_device.size(), arguments_));
+  return out;
 }
 
 std::vector<Bytes> PlacedBuffers::read(const std::function<bool(std::size_t)>& wanted) const {
@@ -270,9 +297,9 @@ std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const 
 
 std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const Problem& problem,
                        OnFinding on_finding) {
-  std::vector<Bytes> data;
-  for (const auto& b : problem.buffers) data.push_back(b.data);
-  return run_plan(device, artifact, data, problem.launch, on_finding);
+  const PlacedBuffers placed(device, artifact.contract, problem);
+  launch_once(device, artifact, problem.launch, placed.addresses(), on_finding);
+  return placed.read([](std::size_t) { return true; });
 }
 
 void run_in_place(runtime::EmulatorDevice& device, const Artifact& artifact, const HostBuffers& buffers,

@@ -33,13 +33,8 @@ public:
     options.observer = &observer;
     EmulatorDevice device(isa::parse_arch(artifact_.arch), std::move(options));
     LoadedKernel kernel(device, artifact_);
-    std::vector<Buffer> buffers;
-    std::vector<std::uint64_t> addresses;
-    for (const LaunchContract::Buffer& b : artifact_.contract.buffers) {
-      buffers.emplace_back(device, static_cast<std::size_t>(std::max<std::int64_t>(b.bytes(sizes_), 16)));
-      addresses.push_back(buffers.back().address());
-    }
-    kernel.launch(plan_, addresses);
+    const PlacedBuffers buffers(device, artifact_.contract, zeros(artifact_.contract, sizes_));
+    kernel.launch(plan_, buffers.addresses()[0]);
   }
 
 private:

@@ -88,7 +88,7 @@ LaunchPlan plan_with_data(const codegen::Program& program, const std::vector<std
   double most = 0;
   std::size_t i = 0;
   for (const Tensor& t : program.tensors()) {
-    if (t.space != codegen::Space::global) continue;
+    if (t.space != codegen::Space::global || t.addresses >= 0) continue;
     const auto bytes = static_cast<double>(contract.buffers.at(i++).bytes(sizes));
     const double elements = bytes * 8 / codegen::bits(t.element);
     all += 2 * bytes + 8 * elements * (t.output ? 2 : 1);
@@ -203,6 +203,65 @@ std::vector<double> Workload::result(const std::string& output, std::span<const 
   std::vector<double> out;
   for (const std::size_t at : places(program_, t, sizes_))
     out.push_back(codegen::decode(t.element, code_at(buffers[number], at, t.element)));
+  return out;
+}
+
+Problem together(const codegen::Program& program, const std::vector<std::int64_t>& sizes,
+                 std::vector<Problem> each, const std::vector<std::vector<std::int64_t>>& own) {
+  Problem out;
+  const codegen::Problems& problems = program.problems();
+  out.launch = plan_with_data(program, sizes);
+  for (const Tensor& table : program.tensors()) {
+    if (table.space != codegen::Space::global || table.addresses >= 0) continue;
+    Problem::Buffer& b = out.buffers.emplace_back(Problem::Buffer{table.name, {}, false});
+    for (std::size_t s = 0; s < problems.sizes.size(); ++s)
+      if (problems.sizes[s].table == table.id)
+        for (const std::vector<std::int64_t>& of : own) {
+          const auto value = static_cast<std::int32_t>(of.at(s));
+          const auto bytes = std::as_bytes(std::span(&value, 1));
+          b.data.insert(b.data.end(), bytes.begin(), bytes.end());
+        }
+  }
+  std::vector<std::size_t> tables; // of the tensors in the order in which a problem has its buffers
+  for (const Tensor& t : program.tensors()) {
+    if (t.addresses < 0) continue;
+    const std::string& name = program.tensor_name(t.addresses);
+    tables.push_back(static_cast<std::size_t>(
+        std::find_if(out.buffers.begin(), out.buffers.end(), [&](const auto& b) { return b.name == name; }) -
+        out.buffers.begin()));
+  }
+  struct Part {
+    std::size_t begin, count;
+    std::function<Check(std::span<const Bytes>)> check;
+  };
+  std::vector<Part> parts;
+  for (std::size_t z = 0; z < each.size(); ++z) {
+    Problem& one = each[z];
+    parts.push_back({out.buffers.size(), one.buffers.size(), std::move(one.check)});
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const bool there = i < one.buffers.size();
+      Problem::Buffer& table = out.buffers[tables[i]];
+      table.data.resize(table.data.size() + 8);
+      table.points_to.push_back(there ? static_cast<int>(out.buffers.size()) : -1);
+      if (!there) continue;
+      one.buffers[i].name += fmt::format(" of problem {}", z);
+      out.buffers.push_back(std::move(one.buffers[i]));
+    }
+    out.flops += one.flops;
+  }
+  out.check = [parts = std::move(parts)](std::span<const Bytes> buffers) {
+    std::optional<Check> all;
+    for (std::size_t z = 0; z < parts.size(); ++z) {
+      if (!parts[z].check) continue;
+      Check one = parts[z].check(buffers.subspan(parts[z].begin, parts[z].count));
+      if (!one.message.empty()) one.message = fmt::format("problem {}: {}", z, one.message);
+      if (all) one.bound = all->bound;
+      all = all ? both(*all, one) : one;
+    }
+    Check nothing;
+    nothing.ok = true;
+    return all.value_or(nothing);
+  };
   return out;
 }
 

@@ -61,6 +61,11 @@ private:
   std::vector<std::pair<std::string, const std::vector<double>*>> given_; ///< those of input_, by name
 };
 
+/// Problems of one program in one launch (codegen::Program::problems): `each` of the program without them, nothing of one that has no
+/// elements, and the values of the own sizes in their order.
+[[nodiscard]] Problem together(const codegen::Program& program, const std::vector<std::int64_t>& sizes,
+                               std::vector<Problem> each, const std::vector<std::vector<std::int64_t>>& own);
+
 /// `result` against `reference` within `bound`, element by element, as rows of the last extent.
 [[nodiscard]] Check compare(const std::vector<double>& result, const std::vector<double>& reference,
                             const std::vector<double>& bound, std::int64_t last, const std::string& formula);

@@ -283,7 +283,9 @@ void Sides::judge() {
   if (options_.order && report_.refuted.empty()) try_to([&] { order(); });
   if (!report_.refuted.empty() || steps_.spent()) return;
   for (const codegen::Tensor& t : p_.tensors())
-    if (t.space == codegen::Space::global && bits(t.element) == 64 && t.element != Element::f64)
+    if (t.space == codegen::Space::global && bits(t.element) == 64 && t.element != Element::f64 &&
+        std::none_of(p_.tensors().begin(), p_.tensors().end(),
+                     [&](const codegen::Tensor& x) { return x.addresses == t.id; }))
       return missing(t.name + " is of " + to_string(t.element) + ", and numbers of 64 bits are not followed");
   if (const std::string why = waits && !follows_ticket() ? unfollowed() : ""; !why.empty())
     return missing(why);

@@ -233,6 +233,15 @@ private:
 
 } // namespace
 
+std::vector<FlowOptions::Table> tables_by_problem(const codegen::Program& p) {
+  std::vector<FlowOptions::Table> out;
+  for (const codegen::Tensor& t : p.tensors())
+    if (t.addresses >= 0) out.push_back({p.tensor_name(t.addresses), {t.name + ".lo", t.name + ".hi"}});
+  for (const codegen::Problems::Own& own : p.problems().sizes)
+    out.push_back({p.tensor_name(own.table), {p.tensor_name(own.table)}});
+  return out;
+}
+
 /// Whether the machine accesses there what the code does not, or the other way around; or both, and something else. Where
 /// one of them has no name for what it does, with `outside`: whether the other does not access it.
 bool Sides::tells(const Difference& d, const Sample& s, bool outside) const {
@@ -257,8 +266,11 @@ void Sides::number_words(Sample& s) const {
   const auto maxima = flow_options().maxima;
   for (const auto& [n, v] : s.numbers) {
     const auto at = maxima.find(n);
-    s.words[flow_->terms().symbol(n, at != maxima.end() ? at->second : 0x7fffffffU)] =
-        static_cast<std::uint64_t>(v);
+    const std::uint32_t most = at != maxima.end() ? at->second : 0x7fffffffU;
+    s.words[flow_->terms().symbol(n, most)] = static_cast<std::uint64_t>(v);
+    for (const codegen::Problems::Own& own : p_.problems().sizes) // the largest of them is this one
+      if (n == to_string(own.size))
+        s.words[flow_->terms().symbol(p_.tensor_name(own.table), most)] = static_cast<std::uint64_t>(v);
   }
 }
 
@@ -343,6 +355,11 @@ void Sides::concrete_at(const Sample& of, unsigned k, const CodeRun::Entries& ch
   o.garbage = k + 1;
   std::vector<std::pair<AtomId, Sym>> sizes;
   for (const auto& [n, v] : s.numbers) o.values[n] = static_cast<std::uint32_t>(v);
+  o.tables = tables_by_problem(p_);
+  for (const codegen::Problems::Own& own : p_.problems().sizes) {
+    o.values["workgroup_z"] = 7919 * k % 65535;
+    o.values[p_.tensor_name(own.table)] = o.values.at(to_string(own.size));
+  }
   for (const codegen::Size& z : p_.sizes())
     sizes.emplace_back(*z.symbol.as_atom(), Sym(evaluate(z.symbol, s.symbols)));
   for (const codegen::GridAxis& g : p_.grid())

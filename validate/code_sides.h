@@ -92,6 +92,9 @@ inline std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
 /// The bytes after the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
 std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& object);
 
+/// What a workgroup reads of its problem: pointers by the names of its tensors, sizes by those of their tables.
+std::vector<FlowOptions::Table> tables_by_problem(const codegen::Program& program);
+
 /// Sizes and workgroup that the contract allows.
 class Draw {
 public:
@@ -242,6 +245,11 @@ private:
       if (i.upper && *i.upper <= Int(INT32_MAX))
         f.maxima[std::string("workgroup_") + "xyz"[g.axis]] =
             static_cast<std::uint32_t>(std::max<std::int64_t>(i.upper->value() - 1, 1));
+    }
+    f.tables = tables_by_problem(p_);
+    for (const codegen::Problems::Own& own : p_.problems().sizes) {
+      f.maxima["workgroup_z"] = 65534;
+      f.maxima[p_.tensor_name(own.table)] = f.maxima[to_string(own.size)];
     }
     return f;
   }

@@ -13,6 +13,11 @@
 
 namespace inlay::kernels::validate {
 
+namespace {
+/// Of a size that each problem has, what the launch says.
+Sym largest_of(Sym own) { return own.context()->symbol("_largest_" + to_string(own), interval(own)); }
+} // namespace
+
 Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(program), t_(terms) {
   for (const codegen::Size& s : program.sizes()) {
     symbols_[s.name] = s.symbol;
@@ -27,6 +32,13 @@ Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(pro
           Sym(m) * context().symbol("_part_" + s.name, {Int(ceil_div(Int(s.facts.least), m)),
                                                         Int(floor_div(Int(s.facts.most), m))}));
     }
+  }
+  for (const codegen::Problems::Own& own : program.problems().sizes) { // the argument is the largest of them
+    const std::string name = to_string(own.size);
+    const Sym most = largest_of(own.size);
+    symbols_[program.tensor_name(own.table)] = own.size;
+    symbols_[name] = most;
+    contract_.push_back(name + " <= " + to_string(most));
   }
   if (program.tile_map()) order_tiles(*program.tile_map());
   for (const codegen::GridAxis& g : program.grid()) {
@@ -295,6 +307,8 @@ Assignment Formulas::with_parts(Assignment numbers) const {
     if (const auto n = numbers.get(size))
       numbers.set(part.factors()[0].atom, floor_div(*n, part.coefficient));
   }
+  for (const codegen::Problems::Own& own : program_.problems().sizes) // as large as this one
+    if (const auto n = numbers.get(*own.size.as_atom())) numbers.set(*largest_of(own.size).as_atom(), *n);
   return numbers;
 }
 

@@ -7,6 +7,9 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 
+#include <algorithm>
+#include <sstream>
+
 namespace inlay::kernels {
 namespace {
 
@@ -19,6 +22,7 @@ enum class Same : std::uint8_t {
 struct GemmAsked : GemmSpec {
   std::int64_t m = 256, n = 256, k = 256;
   GemmPads pads;
+  GemmGroups groups;
   Same same = Same::any;
 };
 using ReadsGemm = Reads<GemmAsked>;
@@ -109,6 +113,17 @@ std::vector<Flags> of_order(std::vector<Flags> forms, const GemmAsked& asked, co
   return out;
 }
 
+/// The forms of many products: none in parts, and stores that fit each n.
+std::vector<Flags> of_groups(std::vector<Flags> forms, const GemmAsked& asked) {
+  if (asked.groups.empty()) return forms;
+  std::erase_if(forms, [](const Flags& f) { return f.at("split") != "0"; });
+  const bool odd =
+      std::any_of(asked.groups.begin(), asked.groups.end(), [](const auto& g) { return g[1] % 8 != 0; });
+  for (Flags& f : forms)
+    if (odd && asked.own == GemmSpec::Own::all) f["n-multiple"] = "1";
+  return forms;
+}
+
 /// The longest K of which an operand's rows along m or n are below 2 GiB altogether: for the K that is asked, so that rows may be long.
 std::int64_t k_most(const GemmAsked& asked) {
   std::int64_t longest = 1 << 12;
@@ -133,6 +148,32 @@ ReadsGemm pad(bool GemmSpec::Padded::*there, std::int64_t GemmPads::*pad) {
             const auto number = number_in(text, 0, most);
             if (!number) return "is neither no nor a number from 0 to " + std::to_string(most);
             asked.pads.*pad = *number;
+            return {};
+          }};
+}
+
+/// Sizes of many products: `300,0,17` of m alone, `300x128x256,17x64x512`.
+ReadsGemm groups() {
+  return {"no, or M,M,.. or MxNxK,MxNxK,..", [](GemmAsked& asked, const std::string& text) -> std::string {
+            if (text == "no") return {};
+            std::istringstream in(text);
+            for (std::string one; std::getline(in, one, ',');) {
+              std::array<std::int64_t, 3> sizes{0, asked.n, asked.k};
+              std::istringstream parts(one);
+              std::size_t count = 0;
+              for (std::string part; std::getline(parts, part, 'x'); ++count)
+                if (const auto n = number_in(part, count == 2 ? 1 : 0, most); n && count < sizes.size())
+                  sizes[count] = *n;
+                else
+                  return "has '" + one + "', which is neither M nor MxNxK";
+              const GemmSpec::Own own = count == 3 ? GemmSpec::Own::all : GemmSpec::Own::m;
+              if (count == 2 || (asked.own != GemmSpec::Own::none && asked.own != own))
+                return "has '" + one + "': M of all groups, or MxNxK of all";
+              asked.own = own, asked.groups.push_back(sizes);
+            }
+            const auto [m, n, k] = largest_of(asked.groups);
+            if (m == 0 || n == 0) return "has no group with rows and columns";
+            asked.m = m, asked.n = n, asked.k = k;
             return {};
           }};
 }
@@ -211,6 +252,12 @@ Face<GemmAsked> face(bool pre) {
        {"k", ReadsGemm::number(&GemmAsked::k, 1, most), "256",
         pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4, mxfp8: 256)"
             : "columns of A and B, a multiple of 8 (f64: 2; f32: 4; 8-bit: 16; fp4, mxfp8: 256)"},
+       {"groups", groups(), "no",
+        "many products in one launch, by tables of pointers: their m, or m, n and k", "",
+        "A, B, C and whatever else there is are tables of 64-bit pointers then, a_at, b_at, .., and own "
+        "sizes are in tables, "
+        "m_of, ..; m, n and k are the largest\n"
+        "a group of 0 rows or columns is nothing to do; without split and stream-k-workgroups"},
        {"tile", tile(), "auto", "tile of C and of K that a workgroup works on", "",
         "where sizes are not known 128x128x64, of fp4 and mxfp8 128x128x256, f32 128x128x32, f64 128x128x16"},
        {"waves", waves(pre), "auto", "waves along M and N", "",
@@ -301,22 +348,31 @@ Face<GemmAsked> face(bool pre) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
             spec.k_most = k_most(asked);
-            return gemm_problem(spec, asked.m, asked.n, asked.k, seed, asked.pads);
+            return asked.groups.empty() ? gemm_problem(spec, asked.m, asked.n, asked.k, seed, asked.pads)
+                                        : gemm_problem(spec, asked.groups, seed, asked.pads);
           },
           {"m", "n", "k"},
-          [](const GemmAsked& asked) { return gemm_sizes(asked, asked.m, asked.n, asked.k, asked.pads); },
+          [](const GemmAsked& asked) {
+            std::vector<std::int64_t> sizes = gemm_sizes(asked, asked.m, asked.n, asked.k, asked.pads);
+            if (!asked.groups.empty()) sizes.push_back(static_cast<std::int64_t>(asked.groups.size()));
+            return sizes;
+          },
 #ifdef INLAY_VALIDATE // the cycle model is there
           [=](const GemmAsked& asked, const Flags& fixed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
-            return of_order(gemm_candidates(spec, fixed, asked.m, asked.n, asked.k), asked, fixed);
+            return of_groups(of_order(gemm_candidates(spec, fixed, asked.m, asked.n, asked.k), asked, fixed),
+                             asked);
           },
           [=](const GemmAsked& asked) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
-            return gemm_bound(spec, asked.m, asked.n, asked.k);
+            std::int64_t rows = asked.groups.empty() ? asked.m : 0; // in tiles of their own
+            for (const auto& g : asked.groups) rows += (g[0] + spec.tile_m - 1) / spec.tile_m * spec.tile_m;
+            return gemm_bound(spec, rows, asked.n, asked.k);
           },
           [=](const GemmAsked& asked, Flags& form) {
+            if (!asked.groups.empty()) return;
             form["tile-order"] = codegen::to_string(gemm_order(asked, asked.m, asked.n));
           }
 #endif

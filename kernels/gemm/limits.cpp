@@ -211,6 +211,9 @@ void check(const GemmSpec& s, const Target& target) {
   if (whole && s.gather && longest_k(s) == 0)
     refuse("split", std::to_string(s.split),
            "parts of which those that are summed together fit i32: 131008 altogether");
+  if (s.own != GemmSpec::Own::none && (s.split > 0 || s.workers > 0 || !s.order.linear()))
+    refuse("groups", "yes",
+           "split 0, stream-k-workgroups 0 and tile-order linear: each product has its own number of tiles");
   if (s.split > 0 && s.workers > 0)
     refuse("split", std::to_string(s.split),
            "without stream-k-workgroups, which cuts K where a workgroup's share of all ends");

@@ -327,6 +327,8 @@ Program gemm_program(const GemmSpec& s) {
   };
   if (!s.gather) {
     finish(acc);
+    if (s.own != GemmSpec::Own::none)
+      k.problems("groups", s.own == GemmSpec::Own::m ? std::vector{M} : std::vector{M, N, K});
     return k;
   }
   const auto tile_of_parts = [&](int parts_of_it, Sym number) {

@@ -1,6 +1,7 @@
 // The GEMM's problems and their judge: Eigen in double precision, an error bound for every element.
 #include "../data.h"
 #include "../map/language.h"
+#include "../problem.h"
 #include "../with_data.h"
 
 #include <inlay/kernels/gemm/spec.h>
@@ -280,6 +281,33 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     return check;
   };
   return problem;
+}
+
+std::array<std::int64_t, 3> largest_of(const GemmGroups& groups) {
+  std::array<std::int64_t, 3> most{};
+  for (const auto& g : groups)
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], g[i]);
+  return most;
+}
+
+Problem gemm_problem(const GemmSpec& spec, const GemmGroups& groups, std::uint64_t seed,
+                     const GemmPads& pads) {
+  GemmSpec one = spec;
+  one.own = GemmSpec::Own::none;
+  std::vector<Problem> each;
+  std::vector<std::vector<std::int64_t>> own;
+  std::string text;
+  for (const auto& [m, n, k] : groups) {
+    each.push_back(m == 0 || n == 0 ? Problem() : gemm_problem(one, m, n, k, seed + 100 * each.size(), pads));
+    own.push_back(spec.own == GemmSpec::Own::m ? std::vector{m} : std::vector{m, n, k});
+    text += fmt::format("{}{}x{}x{}", text.empty() ? "" : ", ", m, n, k);
+  }
+  const auto [m, n, k] = largest_of(groups);
+  std::vector<std::int64_t> sizes = gemm_sizes(spec, m, n, k, pads);
+  sizes.push_back(static_cast<std::int64_t>(groups.size()));
+  Problem all = together(gemm_program(spec), sizes, std::move(each), own);
+  all.text = fmt::format("products of {}, {} -> {}", text, to_string(spec.in), to_string(spec.out));
+  return all;
 }
 
 } // namespace inlay::kernels

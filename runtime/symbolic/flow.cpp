@@ -145,6 +145,7 @@ struct Common {
         with_heads(o.heads), meets(o.meets), executed(o.executed) {
     setting.maxima = o.maxima;
     setting.values = o.values;
+    for (const FlowOptions::Table& table : o.tables) setting.tables[table.argument] = table.words;
     setting.segment = o.arguments;
     setting.reals = o.reals;
     setting.terms.at_most(o.max_bytes);

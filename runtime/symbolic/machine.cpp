@@ -159,6 +159,20 @@ Term Setting::argument_word(u64 offset) {
   return t;
 }
 
+Term Setting::table_word(Term address) {
+  const Term z = terms.zext(named("workgroup_z", 0x7fffffffU));
+  for (const auto& [name, words] : tables) {
+    const Term base = terms.join(named(name + ".lo", 0xffffffffU), named(name + ".hi", 0xffffU)),
+               of_z = terms.multiply(z, terms.wide_constant(4 * words.size())),
+               rest = terms.subtract(terms.subtract(address, base), of_z);
+    const auto at = terms.value(rest);
+    if (rest == Terms::unknown || !at || *at % 4 != 0 || *at / 4 >= words.size()) continue;
+    const std::string& word = words[*at / 4];
+    return named(word, word.ends_with(".hi") ? 0xffffU : 0xffffffffU); // device addresses have 48 bits
+  }
+  return 0;
+}
+
 Machine::Machine(Setting& setting, u32 wave_number)
     : setting_(&setting),
       wave_(std::make_unique<emulator::Wave>(
@@ -770,6 +784,8 @@ void Machine::scalar_load(const Operation& op) {
       value = t().constant(0);
     } else if (const auto at = t().value(relative); at && *at < 0x10000 && *at % 4 == 0) {
       value = setting_->argument_word(*at + 4 * k);
+    } else if (const Term word = setting_->table_word(t().add(address, t().wide_constant(4 * k)))) {
+      value = word;
     } else if (setting_->garbage) { // whatever is there
       value = t().constant(0x51000000U + static_cast<u32>(4 * k));
     } else {

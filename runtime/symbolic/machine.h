@@ -38,9 +38,11 @@ struct Setting {
   std::map<u64, Term> argument;      ///< by offset, one a dword
   std::map<std::string, u32> maxima; ///< of arguments and workgroup ids, where somebody promises them
   std::map<std::string, u32> values; ///< of those that are numbers
-  std::vector<u8> segment;           ///< of arguments that are numbers, all of them; or empty
-  bool garbage = false;              ///< see use_garbage
-  bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
+  /// Tables by workgroup_z (FlowOptions::tables): names of the words of an entry, by argument.
+  std::map<std::string, std::vector<std::string>> tables;
+  std::vector<u8> segment; ///< of arguments that are numbers, all of them; or empty
+  bool garbage = false;    ///< see use_garbage
+  bool reals = false;      ///< floating-point instructions are functions even of numbers: nothing is rounded
   std::map<u32, std::string>
       not_reserved; ///< instructions that no wave can execute on every machine, and why
   u64 instructions = 0;
@@ -48,6 +50,8 @@ struct Setting {
 
   Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
   Term argument_word(u64 offset);
+  /// What is at that address of a table, 0 for other addresses.
+  Term table_word(Term address);
   /// Memory that is no argument holds numbers, whatever they are; so do the addresses of the arguments and of the packet.
   void use_garbage();
   Term packet = 0; ///< wide: the address of the dispatch packet

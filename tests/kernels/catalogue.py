@@ -68,6 +68,12 @@ def rows():
     add("gemm", "--tile 64x64x64 --split 64 --out f32", odd)
     add("gemm", "--tile 64x64x64 --stream-k-workgroups 304 --out f32", odd)
     add("gemm", "--tile 64x64x64 --pad-a 8 --pad-b 16 --pad-d 4", odd)
+    ragged = "--groups 70,0,1,130 --n 80 --k 192"
+    add("gemm", "--tile 64x64x64", ragged, types=both)
+    add("gemm", "--tile 64x64x64 --layout nn --bias yes --activation silu", ragged, types=both)
+    add("gemm", "--tile 64x64x64", ragged, types=("f16",), archs=("gfx90a",))
+    for narrow in ("fp8", "i8"):
+        add("gemm", "--tile 64x64x128 --scales yes", "--groups 70x80x192,33x0x16,130x131x64", types=(narrow,))
     for group in (32, 128):
         add("weight_only_gemm", f"--group {group} --tile-m 64 --tile-n 64", "--m 70 --n 80 --k 256")
     for weights in ("fp8", "i4"):

@@ -229,6 +229,8 @@ public:
   [[nodiscard]] Value pointer_add(Value pointer, Value bytes); ///< bytes i64
   /// By an address of 64 bits in each lane, a multiple of 4 or of what is loaded.
   [[nodiscard]] Value global_load(Value pointer, Type type);
+  /// By an address that all lanes have, of what nobody writes while the kernel runs: a scalar load.
+  [[nodiscard]] Value scalar_load(Value pointer, Type type);
   /// 16 bytes of zeros in the code object.
   [[nodiscard]] Value zeros_in_memory();
 

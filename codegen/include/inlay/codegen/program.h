@@ -254,6 +254,19 @@ struct Devices {
   std::vector<int> flags; ///< tensors, one a device: [workgroup, .., device], how often it was there
 };
 
+/// One launch for many problems, each with tensors and some sizes of its own (Program::problems).
+struct Problems {
+  Sym count{}; ///< a size of the launch; none: one problem
+  /// A size that each problem has, and the table that holds them, i32. As an argument the size is the largest of them.
+  struct Own {
+    Sym size{};
+    int table = -1;
+  };
+  std::vector<Own> sizes;
+  std::source_location where;
+  [[nodiscard]] bool there() const { return !sizes.empty(); }
+};
+
 /// The launch ends where an element of the fragment, i32, is 0.
 struct CheckOp {
   int of = -1;
@@ -338,6 +351,16 @@ public:
   /// workgroup w (a persistent kernel), and each runs the program once for each of its tiles, with all that it says: uniforms, branches,
   /// loops, stores. Nothing but memory goes from tile to tile. Requires: as `share`; a grid of one axis is one of two.
   void persistent(int workers);
+  /// One launch for many problems (a grouped GEMM by pointers): workgroup (x, y, z) runs the program for problem z, whose tensors lie where
+  /// tables of pointers say, and whose `own` sizes are in tables; other sizes all problems share. For each tensor the launch has the
+  /// table NAME_at, i64, and for each own size NAME_of, i32, with an entry a problem; `count` is how many there are, and NAME itself the
+  /// largest, by which the grid is made. A workgroup without a tile of its problem ends at once, so that a size of 0 is nothing
+  /// to do, and its pointers are not looked at. Everything that is proved of the program is proved of each problem, as that is for all
+  /// sizes and wherever tensors lie; what a problem's size has to be a workgroup checks that has a tile (s_trap, as `check`), and what
+  /// pointers point to is the caller's to say. Requires: the grid, of axes 0 and 1, without an order of tiles; no shares, tickets, turns,
+  /// devices, uniforms. Example: `k.problems("groups", {M})` after the GEMM above. Errors: CodegenError.
+  void problems(const std::string& count, const std::vector<Sym>& own,
+                std::source_location where = std::source_location::current());
   /// A limit on registers: as many waves have room on a SIMD, 1 to 8, so that a work-item has 512 / waves of them, and loops are ordered
   /// for that. It changes nothing of what the program means. What does not fit, `build` refuses, with what registers and LDS leave.
   /// Errors: CodegenError for another number, and the second time.
@@ -618,6 +641,7 @@ public:
   [[nodiscard]] const std::vector<Assertion>& assertions() const { return assertions_; }
   [[nodiscard]] const std::vector<PrintLine>& prints() const { return prints_; }
   [[nodiscard]] const Devices& together() const { return devices_; }
+  [[nodiscard]] const Problems& problems() const { return problems_; }
   [[nodiscard]] const GridAxis& axis(int number) const;
   /// How many workgroups there are along an axis of the grid.
   [[nodiscard]] Sym count(int axis) const;
@@ -693,6 +717,7 @@ private:
   std::vector<Assertion> assertions_;
   std::vector<PrintLine> prints_;
   Devices devices_;
+  Problems problems_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
   std::vector<int> exact_; ///< fragments as inputs have them: not rounded

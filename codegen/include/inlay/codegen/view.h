@@ -58,6 +58,8 @@ struct Tensor {
   bool in_place = false; ///< an output that is read before it is written
   bool far = false;      ///< loaded by addresses of 64 bits (Program::far)
   int device = -1; ///< of several, in whose memory it is (Program::peers, Program::meet); -1: this one's
+  /// Of a problem of several (Program::problems): the table that says where it is; no argument of the kernel. -1: an argument.
+  int addresses = -1;
   /// Paged: the tensors that hold its pages, [page, slot, ...], and the numbers of the pages, [..., position / slots].
   int cache = -1, table = -1;
   /// Window: the tensor that it looks at, the shape of that, and where: seen(c) = look_origin + sum of step * digit.

@@ -78,6 +78,9 @@ struct LaunchContract {
     bool output = false;
     SizeFormula bits;
     int device = -1; ///< of several, in whose memory it is; -1: each has its own
+    /// Tables of problems (codegen::Problems): bits of what each entry points to, of the largest; or the size of which it holds values.
+    SizeFormula points_to = {};
+    int own = -1;
     [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
     /// It is known to have no element: nothing of it is touched.
     [[nodiscard]] bool empty(const std::vector<std::int64_t>& values) const;
@@ -157,14 +160,19 @@ struct Problem {
     std::string name;
     Bytes data;  ///< what the device buffer holds at the start
     bool output; ///< whether `check` wants it back
+    /// Of a table of pointers: the buffers that its entries point to, 8 bytes each; -1: nothing.
+    std::vector<int> points_to = {};
   };
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers; ///< the kernel's arguments, then what tables of pointers point to
   LaunchPlan launch;
   double flops = 0;
   std::string text; ///< `C[256,256] = A[256,256] x B[256,256]^T, f16`
   /// Judges the contents of the buffers after the launch, in order; those that are no output may be empty.
   std::function<Check(std::span<const Bytes> buffers)> check;
 };
+
+/// A problem of these sizes without a judge, whose buffers are zeros: each of many problems is the largest, at least 16 bytes a buffer.
+[[nodiscard]] Problem zeros(const LaunchContract& contract, const std::vector<std::int64_t>& sizes);
 
 /// Options that every kernel's build takes.
 struct BuildOptions {

@@ -56,8 +56,10 @@ public:
   /// `data`: what each holds at the start, in the order of the contract.
   PlacedBuffers(runtime::Device& device, const LaunchContract& contract,
                 const std::vector<std::span<const std::byte>>& data);
-  /// By device, then by buffer.
-  [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& addresses() const { return addresses_; }
+  /// Those of a problem, and what its tables of pointers point to behind the contract's.
+  PlacedBuffers(runtime::Device& device, const LaunchContract& contract, const Problem& problem);
+  /// The contract's, by device, then by buffer.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> addresses() const;
   /// What they hold, in that order; those that are not wanted empty.
   [[nodiscard]] std::vector<Bytes> read(const std::function<bool(std::size_t buffer)>& wanted) const;
   void write(std::span<const Bytes> all);
@@ -66,7 +68,8 @@ private:
   runtime::Device& device_;
   std::vector<runtime::Buffer> buffers_;
   std::vector<std::size_t> bytes_;
-  std::vector<std::vector<std::uint64_t>> addresses_;
+  std::vector<std::vector<std::uint64_t>> addresses_; ///< of all
+  std::size_t arguments_;                             ///< how many of them are the contract's
 };
 
 /// What the emulator's sanitizers found in a launch, notes left out; the message has the first ones, each with its source line.

@@ -32,6 +32,7 @@
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/artifact.h>
 
+#include <array>
 #include <optional>
 
 namespace inlay::kernels {
@@ -108,6 +109,9 @@ struct GemmSpec {
   int workers = 0;
   /// Divides N: rows of C of whole vectors (8 of 16 bits) need no second version of the stores, by single elements.
   int multiple_n = 1;
+  /// Many products in one launch, matrices and these sizes of each in tables (Program::problems): m, or m, n and k; `none`: one product.
+  enum class Own : std::uint8_t { none, m, all };
+  Own own = Own::none;
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
   codegen::Depth depth;           ///< the software pipeline of the loop, where that is fixed
@@ -187,6 +191,12 @@ struct GemmSpec {
 [[nodiscard]] std::vector<std::int64_t> gemm_sizes(const GemmSpec& spec, std::int64_t m, std::int64_t n,
                                                    std::int64_t k, const GemmPads& pads = {});
 
+/// m, n and k of each product of a launch of many.
+using GemmGroups = std::vector<std::array<std::int64_t, 3>>;
+
+/// What a launch of many has as m, n and k: the largest of each.
+[[nodiscard]] std::array<std::int64_t, 3> largest_of(const GemmGroups& groups);
+
 /// A, B uniform in [-1, 1) from `seed`, C poisoned; the reference is Eigen in double precision, the bound for each
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
 /// or 8-bit numbers are exact in f32, and each of the K additions rounds once (of f32 and f64 with its product, in one), in whatever order (Higham, "Accuracy and
@@ -195,5 +205,10 @@ struct GemmSpec {
 /// 1.2, goes 1.2 times that, and what f32 errs in it.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed, const GemmPads& pads = {});
+
+/// The same of many in one launch: a product for each of `groups`, with data and a judge of its own. Those without rows or columns have
+/// no matrices, and null pointers.
+[[nodiscard]] Problem gemm_problem(const GemmSpec& spec, const GemmGroups& groups, std::uint64_t seed,
+                                   const GemmPads& pads = {});
 
 } // namespace inlay::kernels

@@ -44,6 +44,12 @@ struct FlowOptions {
   std::map<std::string, std::uint32_t> maxima;
   /// Arguments and workgroup ids that are numbers.
   std::map<std::string, std::uint32_t> values;
+  /// An argument that points to a table with an entry for each workgroup_z: what scalar loads of it bring, a name a word.
+  struct Table {
+    std::string argument;
+    std::vector<std::string> words;
+  };
+  std::vector<Table> tables;
   /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h).
   std::vector<std::uint8_t> arguments;
   /// Waves meet at heads of loops, too, each at that of its copy of the loop; or the first ones there, and the others, which are barriers

@@ -170,13 +170,16 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
                          machine.mall_latency * (1 / share.l2 - 1 / share.mall) +
                          machine.l2_latency * (1 - 1 / share.l2);
   const double far = std::max(latency, 0.8 * machine.hbm_latency);
-  // What is transposed is loaded a trip ahead of its writes to LDS.
-  const bool turns = s.stored != GemmSpec::Stored::nt;
-  const double ahead = s.transfer ? facts.stages - 1 : turns ? 1 : 2;
+  const double ahead = s.transfer ? facts.stages - 1 : 2;
   const double waits = std::max({far / ahead, asked * far / machine.in_flight});
   const double writes = s.transfer ? 0 : staged / 1024 / waves * 20 * std::max(1.0, waves / 4.0);
   const double between = s.pingpong ? 24 : s.transfer ? 60 : 120;
-  const double alone = std::max(products + writes + between, waits);
+  const double work = products + writes + between;
+  // What is transposed is waited for before its writes to LDS, two vectors a lane at a time; where there are many tiles others hide that.
+  const double turned = (s.turned_a() ? of_a : 0) + (s.turned_b() ? of_b : 0);
+  const bool few = static_cast<double>(m) * static_cast<double>(n) <= 64 * 64 * units / 2;
+  const double alone =
+      turned > 0 && few ? work + far * std::max(1.0, turned / (2048.0 * waves)) : std::max(work, waits);
   const auto trip = [&](double together) {
     return std::max(alone, together * (busy + (together > 1 ? 0.5 * writes : 0)));
   };

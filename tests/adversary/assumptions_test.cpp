@@ -1,5 +1,5 @@
 // What a proof rests on and nobody checks, broken one by one: what the launch refuses, what `run` and the emulator say, and what goes
-// wrong silently, with the number that it gives. docs/guide/35-launch-conditions.md lists them.
+// wrong silently, with the number that it gives. docs/guide/36-launch-conditions.md lists them.
 #include "attack.h"
 
 #include <inlay/kernels/artifact.h>

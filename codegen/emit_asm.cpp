@@ -45,7 +45,9 @@ bool has_words(const Code& code, const Inst& i) {
   case InstKind::lds_write: {
     if (i.access.idle || !i.access.rows.empty()) return false;
     const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
-    return d == 1 || d == 2 || d == 4;
+    const int each =
+        i.kind == InstKind::lds_read ? d / lds_reads(i, code.registers) : d; // by one instruction
+    return each == 1 || each == 2 || each == 4 || (each == 3 && i.direct);
   }
   case InstKind::fill: return i.value == 0;
   case InstKind::map: return multiplies(i, code.registers) || scaled_sum(i, code.registers);
@@ -451,7 +453,8 @@ private:
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }
   void line(const std::string& s, int indent = 1) { text_ += (indent ? "  " : "") + s + "\n"; }
 
-  std::string vector(const Reg& r, int residue) const {
+  // Part `part` of so many.
+  std::string vector(const Reg& r, int residue, int part = 0, int parts = 1) const {
     const Register& reg = register_of(code_, r.id);
     const int bits_of = bits(reg.element);
     const auto loaded = registers_.loaded.find(r.id);
@@ -459,7 +462,8 @@ private:
                           ? loaded->second
                           : registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
     INLAY_CHECK(r.first * bits_of % 32 == 0, "an operand of whole registers");
-    return register_range(first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
+    const int many = (r.count * bits_of + 31) / 32 / parts;
+    return register_range(first + r.first * bits_of / 32 + part * many, many);
   }
   std::string operand(const Inst& i, std::size_t which, int residue) const {
     if (operand_parts(i) == 1) return vector(i.uses[which], residue);
@@ -524,12 +528,19 @@ private:
       const Register& reg = register_of(code_, r.id);
       const int size = reg.count * bits(reg.element);
       const Target& target = code_.program->target();
-      const std::string& name =
-          (read ? Atom::load(target, Addressing::lds, size) : Atom::store(target, Addressing::lds, size))
-              .name;
-      const std::string offset = a.immediate ? " offset:" + std::to_string(a.immediate) : "";
-      return read ? name + " " + vector(r, residue) + ", " + a.vector + offset
-                  : name + " " + a.vector + ", " + vector(r, residue) + offset;
+      const auto offset = [&](int more) {
+        const int at = a.immediate + more;
+        return at ? " offset:" + std::to_string(at) : "";
+      };
+      if (!read)
+        return Atom::store(target, Addressing::lds, size).name + " " + a.vector + ", " + vector(r, residue) +
+               offset(0);
+      const Atom& atom = Atom::lds_read(target, size);
+      std::string out;
+      for (int n = 0, reads = Atom::lds_reads(size); n < reads; ++n)
+        out += std::string(n ? "\n  " : "") + atom.name + " " + vector(r, residue, n, reads) + ", " +
+               a.vector + offset(n * size / reads / 8);
+      return out;
     }
     case InstKind::wait: {
       std::string s;

@@ -78,16 +78,16 @@ void Emitter::bind_arguments() {
     if (t.addresses >= 0) pointers_[t.id] = entry(t.addresses, Type::global());
   for (const Tensor& t : p_.tensors())
     if (t.space == Space::window) pointers_[t.id] = pointers_.at(t.of);
-  const bool narrow = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const Tensor& t) {
-    return t.space == Space::global && bits(t.element) < 8;
-  });
+  int whole = 1; // elements of whole bytes: 2 of 4 bits, 4 of 6
+  for (const Tensor& t : p_.tensors())
+    if (t.space == Space::global) whole = std::max(whole, 8 / std::gcd(bits(t.element), 8));
   for (const Size& s : p_.sizes()) {
     k.bind(s.symbol, words.at(s.name));
-    if (s.facts.multiple % 2 != 0 || !narrow) continue;
-    // Where two elements share a byte, a row of n is n / 2 bytes.
-    const Sym half = p_.symbols().symbol("_half_" + s.name, {Int(0), Int(s.facts.most / 2)});
-    halves_.emplace_back(*s.symbol.as_atom(), Sym(2) * half);
-    k.bind(half, k.lshr(words.at(s.name), k.constant(1)));
+    if (s.facts.multiple % whole != 0 || whole == 1) continue;
+    // Where elements share bytes, a row of n is n / 2 bytes, or n / 4 times 3.
+    const Sym part = p_.symbols().symbol("_half_" + s.name, {Int(0), Int(s.facts.most / whole)});
+    whole_bytes_.emplace_back(*s.symbol.as_atom(), Sym(whole) * part);
+    k.bind(part, k.lshr(words.at(s.name), k.constant(std::countr_zero(static_cast<unsigned>(whole)))));
   }
 }
 

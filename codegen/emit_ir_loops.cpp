@@ -56,8 +56,8 @@ std::set<const Inst*> at_full_counters(const Code& code, const CodeRegion& r) {
   };
   std::vector<Access> pending;
   std::set<const Inst*> out;
-  const auto issued = [&](bool lds, std::pair<int, int> fills, int dwords) {
-    for (int n = 0; n < (dwords + 3) / 4; ++n) { // an instruction moves 16 bytes of a lane at most
+  const auto issued = [&](bool lds, std::pair<int, int> fills, int instructions) {
+    for (int n = 0; n < instructions; ++n) {
       for (Access& a : pending) a.later += a.lds == lds ? 1 : 0;
       pending.push_back({fills, lds, 0});
     }
@@ -91,7 +91,8 @@ std::set<const Inst*> at_full_counters(const Code& code, const CodeRegion& r) {
       const int size =
           moved.id < 0 ? 32 : moved.count * bits(code.registers[static_cast<std::size_t>(moved.id)].element);
       issued(lds, i.def.id >= 0 ? std::pair(i.def.id, trip + i.def.ahead) : std::pair(-1, 0),
-             (size + 31) / 32);
+             i.kind == InstKind::lds_read ? lds_reads(i, code.registers)
+                                          : (size + 127) / 128); // one moves 16 bytes of a lane at most
     }
   };
   run(r.prologue, 0);
@@ -387,7 +388,7 @@ void Emitter::block(const CodeRegion& r, const BlockRegisters& registers, bool p
                             a.slope.constant() ? std::to_string(a.slope.constant()->value())
                                                : input(k.lower_low(a.slope), 's')});
   std::map<int, std::string> transfer_bases;
-  std::map<std::pair<int, int>, std::string> lds_bases; // address, a multiple of 64 KiB after it
+  std::map<std::pair<int, int>, std::string> lds_bases; // address, so many reaches after it
   how.address = [&](const Inst& i, int residue) {
     BlockAddress a;
     if (i.kind == InstKind::load) {
@@ -416,7 +417,8 @@ void Emitter::block(const CodeRegion& r, const BlockRegisters& registers, bool p
     }
     const auto tile = begin_of_tile_.find(i.access.tensor);
     const int bytes = at.immediate + offset, begin = tile == begin_of_tile_.end() ? 0 : tile->second,
-              low = begin + (bytes - begin) / 65536 * 65536;
+              reach = lds_reach(p_.tensor(i.access.tensor).element),
+              low = begin + (bytes - begin) / reach * reach;
     auto [base, fresh] = lds_bases.try_emplace({at.base.id, low}, "");
     if (fresh)
       base->second = input(k.lds_address(blocks_[static_cast<std::size_t>(number)],

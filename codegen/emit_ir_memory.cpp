@@ -22,7 +22,7 @@ void Emitter::far_without_transfers() const {
 
 Sym Emitter::bytes(const Tensor& t, Sym elements) const {
   const int b = bits(t.element);
-  return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(substitute(elements, halves_) * Sym(b), Sym(8));
+  return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(substitute(elements, whole_bytes_) * Sym(b), Sym(8));
 }
 
 bool Emitter::of_trip(Sym s) const {

@@ -237,8 +237,9 @@ private:
   std::vector<Argument> arguments_;
   KernelBuilder k;
   Value tid_;
-  Value wave_;                                 ///< the wave's number, where there are roles
-  std::vector<std::pair<AtomId, Sym>> halves_; ///< even sizes as twice another symbol
+  Value wave_; ///< the wave's number, where there are roles
+  std::vector<std::pair<AtomId, Sym>>
+      whole_bytes_; ///< sizes as the least that whole bytes are, times another symbol
   std::map<int, Value> pointers_;
   std::map<std::string, Value> largest_;                   ///< of sizes that each problem has
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset

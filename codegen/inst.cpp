@@ -17,6 +17,10 @@ std::size_t operand_parts(const Inst& inst) {
   return inst.uses.size() / 2 - (scaled ? 1 : 0);
 }
 
+int lds_reads(const Inst& inst, const std::vector<Register>& registers) {
+  return Atom::lds_reads(inst.def.count * bits(registers[static_cast<std::size_t>(inst.def.id)].element));
+}
+
 bool Access::gathered() const {
   return std::any_of(rows.begin(), rows.end(), [](int row) { return row >= 0; });
 }

@@ -148,7 +148,8 @@ int KernelBuilder::lds_bytes() const { return live().lds_bytes; }
 
 Value KernelBuilder::lds_load(LdsBlock block, Value byte_offset, int immediate, Type type) {
   Impl& s = live();
-  const int bytes = s.memory_type(type, "lds_load").bytes();
+  const int reads = Atom::lds_reads(8 * type.bytes()), bytes = type.bytes() / reads;
+  if (reads == 1) (void)s.memory_type(type, "lds_load");
   const llvm::Align alignment(bytes == 12 ? 4 : unsigned(bytes));
   return s.make(s.ir.CreateAlignedLoad(s.type(type), s.lds_pointer(block, byte_offset, immediate), alignment),
                 type);

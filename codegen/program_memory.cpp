@@ -209,15 +209,14 @@ void check_cached(const char* operation, const View& view, const Tensor& t,
   throw CodegenError(std::string(operation) + ": " + t.name + " is in LDS, which no cache stands before",
                      "line   " + std::to_string(where.line()), "a tile of memory .cached(..)");
 }
-// LDS is accessed by one instruction for each vector.
+// LDS is written by one instruction for each vector, and read by one or three.
 void check_width(const Target& target, const Tensor& t, int vector, bool read,
                  const std::source_location& where) {
   if (t.space != Space::lds) return;
   const int wide = vector * bits(t.element);
   about([&] { return where; },
         [&] {
-          return (void)(read ? Atom::load(target, Addressing::lds, wide)
-                             : Atom::store(target, Addressing::lds, wide));
+          return (void)(read ? Atom::lds_read(target, wide) : Atom::store(target, Addressing::lds, wide));
         });
 }
 } // namespace
@@ -249,7 +248,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
   if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
     throw CodegenError("transfer: no instruction moves that many bytes a lane to LDS",
                        std::to_string(bytes) + " bytes on " + std::string(target_->name),
-                       "4 bytes, 16 on " + machine::moving_to_lds(16).names() +
+                       "4 bytes, 12 and 16 on " + machine::moving_to_lds(16).names() +
                            ", or copy, through registers");
   CopyOp c;
   c.from = from;

@@ -366,6 +366,16 @@ int transfer_rows(int rows, int columns, int vector, int waves, int lanes) {
   return at_once;
 }
 
+// Where each lane has a vector of 12 bytes: 16 a row, 4 rows a wave.
+constexpr int row_of_twelves = 16;
+void check_rows_of_twelves(int rows, int columns, int vector, int waves) {
+  if (columns % (row_of_twelves * vector) != 0 || rows % 16 != 0 || rows % (4 * waves) != 0)
+    throw CodegenError("transfer: rows of 16 vectors do not divide the tile",
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns),
+                       "rows a multiple of " + std::to_string(std::max(16, 4 * waves)) + ", columns of " +
+                           std::to_string(row_of_twelves * vector));
+}
+
 constexpr int line = 8; // vectors of 16 bytes
 void check_whole_lines(int rows, int columns, int vector, int waves, int lanes) {
   const int across = line * vector, at_once = 8 * std::max(waves / 4, 1);
@@ -379,6 +389,12 @@ void check_whole_lines(int rows, int columns, int vector, int waves, int lanes) 
 } // namespace
 
 Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes, bool whole_lines) {
+  if (whole_lines && lanes == 1) {
+    const int waves = threads / 64, across = row_of_twelves * vector;
+    check_rows_of_twelves(rows, columns, vector, waves);
+    return thread_value({{row_of_twelves, vector, 1}, {4, 1, 0}, {waves, 4, 0}},
+                        {{vector, 1, 1}, {rows / (4 * waves), 4 * waves, 0}, {columns / across, across, 1}});
+  }
   if (whole_lines) {
     const int waves = threads / 64, apart = std::min(waves, 4), others = waves / apart;
     check_whole_lines(rows, columns, vector, waves, lanes);
@@ -402,16 +418,23 @@ SymLayout transfer_place(int rows, int columns, int vector, int lanes, bool whol
   TupleBuilder<BasicMode<Sym>> b;
   const std::size_t all = b.open(), of_rows = b.open();
   if (whole_lines) {
-    check_whole_lines(rows, columns, vector, 1, lanes);
-    const int across = line * vector;
-    b.leaf(mode(4, rows / 4 * columns + 2 * vector)), b.leaf(mode(2, across)),
-        b.leaf(mode(rows / 8, 2 * columns));
+    // Rows that a wave's instruction has side by side: 4 of twelves, else 2. Then those that lie a quarter of the tile apart.
+    const int together = lanes == 1 ? 4 : 2, across = (lanes == 1 ? row_of_twelves : line) * vector,
+              apart = rows / 4 * columns + (lanes == 1 ? 4 : 2) * vector;
+    if (lanes == 1) {
+      check_rows_of_twelves(rows, columns, vector, 1);
+      b.leaf(mode(4, across)), b.leaf(mode(4, apart));
+    } else {
+      check_whole_lines(rows, columns, vector, 1, lanes);
+      b.leaf(mode(4, apart)), b.leaf(mode(2, across));
+    }
+    b.leaf(mode(rows / (4 * together), together * columns));
     b.close(of_rows, 3);
     if (columns == across) {
       b.leaf(mode(columns, 1));
     } else {
       const std::size_t of_columns = b.open();
-      b.leaf(mode(across, 1)), b.leaf(mode(columns / across, 2 * across));
+      b.leaf(mode(across, 1)), b.leaf(mode(columns / across, together * across));
       b.close(of_columns, 2);
     }
     b.close(all, 2);

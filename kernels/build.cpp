@@ -49,7 +49,7 @@ std::string working_swizzle(const codegen::Program& program, const codegen::Deri
   int base = 0;
   for (const codegen::LdsPattern& p : derived.lds)
     if (p.tensor == refused.tensor)
-      base = std::max(base, std::countr_zero(static_cast<unsigned>(std::max(p.bytes * 8 / size, 1))));
+      base = std::max(base, std::countr_zero(static_cast<unsigned>(p.elements)));
   const auto free = [&](const Swizzle& s) {
     return std::all_of(derived.lds.begin(), derived.lds.end(), [&](const codegen::LdsPattern& p) {
       if (p.tensor != refused.tensor) return true;

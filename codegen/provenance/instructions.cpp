@@ -716,6 +716,8 @@ void Interpreter::read(State& s, const Inst& i) {
   if (parts) term.sets = known.out.back();
   s.regs[key(i.def)] = {std::move(term), true};
   s.readings[stage_of(i)].push_back({{}, known.touched, waves_of(i)});
+  // Of several instructions the last to come back says that all are there.
+  for (int n = lds_reads(i, code_.registers); n > 1; --n) s.lgkm.push_back({});
   s.lgkm.push_back({Queued::What::reg, key(i.def), 1, stage_of(i)});
   prove("what is read from " + t.name + " was written, waited for and published by a barrier", "",
         "provenance");

@@ -332,7 +332,10 @@ void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::
                "work-item " + std::to_string(s / count) + " is at element " + std::to_string(r.places[s]));
     }
   const bool read = i.kind == InstKind::lds_read;
-  LdsPattern pattern{i.op, read, static_cast<int>(count) * bits(t.element) / 8, t.name, {}, i.where};
+  // Of several instructions the first: the others have the same places so many banks further on.
+  const int all = static_cast<int>(count) * bits(t.element);
+  LdsPattern pattern{
+      i.op, read, all / (read ? Atom::lds_reads(all) : 1) / 8, static_cast<int>(count), t.name, {}, i.where};
   std::vector<int> first;
   for (int th = 0; th < p_.threads(); ++th) {
     const std::size_t s = static_cast<std::size_t>(th) * count;

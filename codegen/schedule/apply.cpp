@@ -122,7 +122,7 @@ public:
     case InstKind::signal: push(vm_, inst, {-1, 0}); break;
     case InstKind::ticket: push(vm_, inst, key_of(inst.def, trip)); break;
     case InstKind::lds_read:
-      push(lgkm_, inst, key_of(inst.def, trip));
+      for (int n = lds_reads(inst, *registers_); n > 0; --n) push(lgkm_, inst, key_of(inst.def, trip));
       read_.insert(stage_of(inst, trip));
       break;
     case InstKind::lds_write:
@@ -228,7 +228,8 @@ void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Nee
 
 // Waits up to the next joint stand at the joint, as far as what they wait for is under way there; so does the barrier, if
 // no access to LDS lies between.
-void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
+void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs,
+            const std::vector<Register>& registers) {
   for (std::size_t joint = 0; joint < list.size(); ++joint) {
     if (!list[joint].joint) continue;
     int vm = 0, lgkm = 0, touched = 0, transfers = 0; // issued since; accesses to LDS since
@@ -253,7 +254,7 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
       const bool in_lds = uses_lds(list[x]), transfer = in_lds && list[x].direct;
       vm += (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store ||
             list[x].kind == InstKind::ticket || list[x].kind == InstKind::signal || transfer;
-      lgkm += in_lds && !transfer;
+      if (in_lds && !transfer) lgkm += list[x].kind == InstKind::lds_read ? lds_reads(list[x], registers) : 1;
       touched += in_lds && !transfer;
       transfers += transfer;
     }
@@ -405,8 +406,8 @@ void place_order(Code& code) {
     };
     spare(body), spare(epilogue);
     if (tried) walk(nullptr); // leaves `end` as the order that was taken does
-    gather(r.body, body);
-    gather(r.epilogue, epilogue);
+    gather(r.body, body, code.registers);
+    gather(r.epilogue, epilogue, code.registers);
     r.prologue = with_order(r.prologue, prologue);
     r.body = with_order(r.body, body);
     r.epilogue = with_order(r.epilogue, epilogue);

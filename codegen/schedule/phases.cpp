@@ -110,11 +110,11 @@ public:
   }
 
 private:
-  static bool counted(const Inst& i, bool transfer) {
+  int counted(const Inst& i, bool transfer) const {
     if (transfer)
       return i.kind == InstKind::store || (i.kind == InstKind::load && !i.direct) ||
              (i.kind == InstKind::lds_write && i.direct);
-    return i.kind == InstKind::lds_read;
+    return i.kind == InstKind::lds_read ? lds_reads(i, registers_) : 0;
   }
   void add(int list, const std::vector<Inst>& insts, int trip) {
     for (std::size_t n = 0; n < insts.size(); ++n) {

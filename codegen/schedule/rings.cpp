@@ -150,6 +150,8 @@ std::map<std::pair<int, int>, int> lds_places(const Program& program, const std:
   return places;
 }
 
+int lds_reach(Element element) { return bits(element) == 6 ? 65536 - 16 : 65536; }
+
 int address_registers(const std::vector<Inst>& body, const Program& program,
                       const std::map<int, int>& stages) {
   // What is at a constant distance at all work-items shares a register, within the 64 KiB that an immediate reaches.
@@ -174,7 +176,8 @@ int address_registers(const std::vector<Inst>& body, const Program& program,
     const int tensor = std::get<0>(like), begin = by_tile ? places.at({tensor, 0}) : 0;
     for (int s = 0; s < stages.at(tensor); ++s)
       for (const std::int64_t o : offsets)
-        highs.insert((o - *offsets.begin() + places.at({tensor, s}) - begin) / 65536);
+        highs.insert((o - *offsets.begin() + places.at({tensor, s}) - begin) /
+                     lds_reach(program.tensor(tensor).element));
     registers += highs.size();
   }
   return load_addresses(body, program) + static_cast<int>(registers) + 6;

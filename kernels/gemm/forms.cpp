@@ -117,9 +117,10 @@ double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_
     throw std::invalid_argument("gemm: no form takes these sizes");
   const Machine& machine = Machine::of(s.arch);
   const codegen::Target& target = codegen::Target::named(s.arch);
-  // What codegen::transfer_tv refuses: the lanes of all waves take whole rows, 8 at once or 16.
+  // What codegen::transfer_tv refuses: the lanes of all waves take whole rows, 8 at once or 16, of 6 bits 4.
   const auto divides = [&](bool staged, int rows) {
-    return !staged || rows % ((s.tile_k % (8 * vector) == 0 ? 8 : 16) * s.waves_m * s.waves_n) == 0;
+    const int at_once = codegen::bits(s.in) == 6 ? 4 : s.tile_k % (8 * vector) == 0 ? 8 : 16;
+    return !staged || rows % (at_once * s.waves_m * s.waves_n) == 0;
   };
   if (s.transfer && target.lanes_per_transfer() == 1 &&
       !(divides(s.staged_a(), s.tile_m) && divides(s.staged_b(), s.tile_n)))
@@ -234,8 +235,8 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
     const auto found = fixed.find(name);
     return found != fixed.end() ? std::vector{found->second} : std::move(otherwise);
   };
-  // Rows and columns of tiles; a trip takes 64 to 256 bytes of a row.
-  const int line = 1024 / codegen::bits(s.in);
+  // Rows and columns of tiles; a trip takes 64 to 256 bytes of a row, of 6 bits 192 or 384.
+  const int line = codegen::bits(s.in) == 6 ? 256 : 1024 / codegen::bits(s.in);
   // Scales of 32 k lie in blocks of 32 rows and 256 k.
   const bool blocks = s.has_block_scales();
   const int least_rows = blocks ? 32 : 16;

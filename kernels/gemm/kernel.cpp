@@ -41,10 +41,10 @@ Element usual_result(const GemmAsked& asked) {
 /// Elements of 128 bytes of a row, or what has a register of scales.
 int line_of(const GemmSpec& s) { return s.has_block_scales() ? 256 : 1024 / codegen::bits(s.in); }
 
-/// The type of A and B; mxfp8 and mxbf8 are floats of 8 bits with scales of 32 k.
+/// The type of A and B; those that begin with mx are floats of 8 or 6 bits with scales of 32 k.
 ReadsGemm type_of_factors(bool pre) {
   return {pre ? "f16, bf16, fp8, bf8, i8, fp4, mxfp8, mxbf8"
-              : "f16, bf16, f32, f64, xf32, fp8, bf8, i8, fp4, mxfp8, mxbf8",
+              : "f16, bf16, f32, f64, xf32, fp8, bf8, i8, fp4, mxfp6, mxbf6, mxfp8, mxbf8",
           [](GemmAsked& asked, const std::string& text) -> std::string {
             const codegen::Target& target = codegen::Target::named(asked.arch);
             asked.block_scales = text.starts_with("mx");
@@ -68,6 +68,14 @@ ReadsGemm waves(bool pre) {
   const ReadsGemm sizes = ReadsGemm::product("2x2", &GemmAsked::waves_m, &GemmAsked::waves_n);
   return {sizes.range, [=](GemmAsked& asked, const std::string& text) {
             return sizes.put(asked, !text.empty() ? text : asked.amax ? "4x1" : pre ? "1x4" : "2x2");
+          }};
+}
+
+/// Of 6 bits where nobody says otherwise.
+ReadsGemm transfer() {
+  const ReadsGemm yes = ReadsGemm::yes(&GemmAsked::transfer);
+  return {yes.range, [=](GemmAsked& asked, const std::string& text) {
+            return yes.put(asked, !text.empty() ? text : codegen::bits(asked.in) == 6 ? "yes" : "no");
           }};
 }
 
@@ -195,7 +203,8 @@ Face<GemmAsked> face(bool pre) {
        {"dtype", type_of_factors(pre), "f16", "element type of A and B", "",
         std::string(pre ? ""
                         : "of f64 all else is f64, too; xf32 is f32 whose products leave out 13 bits\n") +
-            "fp4, mxfp8 and mxbf8 have e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
+            "fp4 and mx.. have e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]" +
+            (pre ? "" : "\nmxfp6 is e2m3, mxbf6 e3m2: 4 in 3 bytes, the first in the lowest bits")},
        {"layout",
         ReadsGemm::one_of(&GemmAsked::stored, {{"nt", GemmSpec::Stored::nt},
                                                {"nn", GemmSpec::Stored::nn},
@@ -243,15 +252,16 @@ Face<GemmAsked> face(bool pre) {
                                        : codegen::parse_element(text, codegen::Target::named(asked.arch));
                           }),
         "", "element type of C", "",
-        "f32 or that of A and B (default), f64 of f64; of fp8, bf8, fp4, and of i8 with scales: f32, f16, "
+        "f32 or that of A and B (default), f64 of f64; of fp8, bf8, fp4, mx.., and of i8 with scales: f32, "
+        "f16, "
         "bf16 "
         "(default); of i8: i32; fp8 and bf8 where nothing is added by atomics"},
        {"m", ReadsGemm::number(&GemmAsked::m, 1, most), "256", "rows of A and C"},
        {"n", ReadsGemm::number(&GemmAsked::n, 1, most), "256",
         pre ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
        {"k", ReadsGemm::number(&GemmAsked::k, 1, most), "256",
-        pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4, mxfp8: 256)"
-            : "columns of A and B, a multiple of 8 (f64: 2; f32: 4; 8-bit: 16; fp4, mxfp8: 256)"},
+        pre ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4, mx..: 256)"
+            : "columns of A and B, a multiple of 8 (f64: 2; f32: 4; 8-bit: 16; fp4, mx..: 256)"},
        {"groups", groups(), "no",
         "many products in one launch, by tables of pointers: their m, or m, n and k", "",
         "A, B, C and whatever else there is are tables of 64-bit pointers then, a_at, b_at, .., and own "
@@ -259,12 +269,18 @@ Face<GemmAsked> face(bool pre) {
         "m_of, ..; m, n and k are the largest\n"
         "a group of 0 rows or columns is nothing to do; without split and stream-k-workgroups"},
        {"tile", tile(), "auto", "tile of C and of K that a workgroup works on", "",
-        "where sizes are not known 128x128x64, of fp4 and mxfp8 128x128x256, f32 128x128x32, f64 128x128x16"},
+        "where sizes are not known 128x128x64, of fp4 and mx.. 128x128x256, f32 128x128x32, f64 128x128x16"},
        {"waves", waves(pre), "auto", "waves along M and N", "",
         "where sizes are not known 2x2, with a preshuffled B 1x4, with amax 4x1"},
        {"mfma", ReadsGemm::number(&GemmAsked::mfma, 16, 32), "auto",
         "rows of the matrix instruction, 16 or 32", "16"},
-       direct_to_lds_option<GemmAsked>(&GemmAsked::transfer),
+       {"direct-to-lds",
+        transfer(),
+        "auto",
+        "direct global-to-LDS loads, without registers",
+        "",
+        "where sizes are not known no, and yes of mxfp6 and mxbf6, which go to LDS in no other way",
+        {"transfer"}},
        {"direct-to-vgpr",
         ReadsGemm::one_of(
             &GemmAsked::direct,
@@ -335,7 +351,7 @@ Face<GemmAsked> face(bool pre) {
         "barriers B: with two stages of direct-to-LDS loads, barriers an iteration: 1, 2 (tiles apart), "
         "3 (each operand read into the registers of the one before)"}});
   return {pre ? "the same with B stored in the order of the registers that multiply it"
-              : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, f32, fp8, bf8, with MX scales fp4 and fp8 "
+              : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, f32, fp8, bf8, with MX scales fp4, fp6 and fp8 "
                 "(accumulated in f32), f64 or i8 (i32)",
           std::move(options),
           [=](const GemmAsked& asked, const BuildOptions& how) {

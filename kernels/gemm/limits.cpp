@@ -62,10 +62,12 @@ Element sum_of(const GemmSpec& s) {
 
 Element weight_of(const GemmSpec& s) { return s.in == Element::f64 ? Element::f64 : Element::f32; }
 
-int vector_of(Element e) { return 128 / bits(e); }
+int vector_of(Element e) { return bits(e) == 6 ? 32 : 128 / bits(e); }
 
 int copied(const GemmSpec& s, const Target& target, int rows) {
   const int threads = 64 * s.waves_m * s.waves_n, lanes = target.lanes_per_transfer();
+  if (bits(s.in) == 6) // 4 rows of 16 halves of a vector a wave
+    return s.transfer && s.tile_k % 256 == 0 && rows % (threads / 16) == 0 ? vector_of(s.in) / 2 : 0;
   if (s.transfer && lanes > 1) // 4 rows of 4 vectors a wave
     return s.tile_k % (4 * vector_of(s.in)) == 0 && rows % (threads / 16) == 0 ? vector_of(s.in) / lanes : 0;
   const int least = s.transfer ? 128 : 32;
@@ -102,6 +104,7 @@ int stages(const GemmSpec& s, const Target& target) {
 }
 
 bool whole_lines(const GemmSpec& s, const Target& target) {
+  if (bits(s.in) == 6) return true;
   return s.transfer && target.lanes_per_transfer() == 4 && s.tile_k % (8 * vector_of(s.in)) == 0 &&
          stages(s, target) * stage_of_lines(s) <= room(s, target);
 }
@@ -122,8 +125,9 @@ void check(const GemmSpec& s, const Target& target) {
            fmt::format("{}: {} has no matrix instruction for {}", machine::with(&Target::mx_formats).names(),
                        s.arch,
                        bits(s.in) < 8 ? fmt::format("{}-bit elements", bits(s.in)) : "scales of 32 k"));
-  if (s.block_scales && s.in != Element::e2m1 && !multiplies(target, s.in))
-    refuse("in", to_string(s.in), "with scales of 32 k: " + codegen::float8_names(target) + ", e2m1");
+  const std::string narrower = target.ocp_fp8 ? ", e2m1, e2m3, e3m2" : "";
+  if (s.block_scales && bits(s.in) >= 8 && !multiplies(target, s.in))
+    refuse("in", to_string(s.in), "with scales of 32 k: " + codegen::float8_names(target) + narrower);
   const bool wide = bits(s.in) >= 32, doubles = s.in == Element::f64;
   if (s.in == Element::xf32 && !has_xf32(target))
     refuse("in", "xf32",
@@ -133,7 +137,7 @@ void check(const GemmSpec& s, const Target& target) {
       !doubles && !narrow && !whole)
     refuse("in", to_string(s.in),
            fmt::format("f16, bf16, f32, f64, i8, {}{}; the accumulation is f32, f64 for f64, i32 for i8",
-                       codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
+                       codegen::float8_names(target), narrower));
   if (is_mx(s) && s.scales)
     refuse("scales", "yes",
            fmt::format("without: {} has scales of its own, e8m0 for each 32 of K", to_string(s.in)));
@@ -171,8 +175,9 @@ void check(const GemmSpec& s, const Target& target) {
                                                                 : "tt";
     if (is_mx(s))
       refuse("layout", name,
-             bits(s.in) < 8 ? "nt (A as [M,K], B as [N,K]) of elements of 4 bits"
-                            : "nt (A as [M,K], B as [N,K]) with scales of 32 k");
+             "nt (A as [M,K], B as [N,K]) " + (bits(s.in) < 8
+                                                   ? fmt::format("of elements of {} bits", bits(s.in))
+                                                   : "with scales of 32 k"));
     if (s.preshuffled_b) refuse("layout", name, "nt: a preshuffled B has an order of its own");
     const std::string why = ": an operand is transposed on its way to LDS, through registers";
     if (s.transfer) refuse("direct-to-lds", "yes", "no" + why);
@@ -236,13 +241,13 @@ void check(const GemmSpec& s, const Target& target) {
   const int row = s.tile_k * bits(s.in) / 8;
   if (wide ? row != 64 && row != 128 && row != 256
            : s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256 &&
-                 (s.in != Element::e2m1 || s.tile_k != 512))
+                 (bits(s.in) >= 8 || s.tile_k != 512))
     refuse("tile_k", std::to_string(s.tile_k),
-           is_mx(s)  ? s.in == Element::e2m1 ? "256 or 512" : "256"
+           is_mx(s)  ? bits(s.in) < 8 ? "256 or 512" : "256"
            : doubles ? "8, 16 or 32"
            : wide    ? "16, 32 or 64"
                      : "32, 64, 128 or 256");
-  if (s.preshuffled_b && wide)
+  if (s.preshuffled_b && (wide || bits(s.in) == 6))
     refuse("in", to_string(s.in), "16, 8 or 4 bits: weights of an inference engine");
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
@@ -252,10 +257,13 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("direct-to-vgpr", s.direct == GemmSpec::Direct::a ? "a" : "b",
            s.preshuffled_b ? "none: a preshuffled B goes past LDS already, and one operand has to go there"
                            : "none: elements with scales of 32 k go by LDS, or with a preshuffled B");
+  if (bits(s.in) == 6 && !s.transfer)
+    refuse("direct-to-lds", "no", fmt::format("yes: {} goes to LDS 12 bytes a lane", to_string(s.in)));
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
-  const int rows_at_once =
-      s.transfer && target.lanes_per_transfer() > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
+  const int rows_at_once = bits(s.in) == 6 || (s.transfer && target.lanes_per_transfer() > 1)
+                               ? 4 * waves
+                               : 64 * waves / (s.tile_k / narrowest);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;

@@ -45,7 +45,7 @@ constexpr int most_parts = 64;
 /// What alpha, beta, scales and biases are of: f64 of f64, f32 of all else.
 [[nodiscard]] Element weight_of(const GemmSpec& s);
 
-/// Elements of 16 bytes: what a lane moves at once.
+/// Elements of 16 bytes: what a lane moves at once. Of 6 bits what a product takes of a lane, 32 in 24 bytes, which two transfers bring.
 [[nodiscard]] int vector_of(Element e);
 
 /// Elements of a row that a work-item copies to LDS at once: the widest of 16, 8 and 4 bytes for which work-items tile the rows;

@@ -77,7 +77,8 @@ SymLayout shuffled_scales(Sym rows, Sym k) {
 Program gemm_program(const GemmSpec& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
-  const int v = vector_of(s.in); // elements of 16 bytes
+  const int v = vector_of(s.in),           // elements of 16 bytes
+      moved = bits(s.in) == 6 ? v / 2 : v; // by a transfer
   const MmaTiling mma = tiling(s, target);
   const bool pre = s.preshuffled_b, mx = is_mx(s);
   const bool pairs = s.adds() && bits(s.out) == 16; // added two at a time
@@ -193,7 +194,8 @@ Program gemm_program(const GemmSpec& s) {
                                const std::optional<TransposedTile>& turned) {
     if (turned) return k.lds(name, s.in, {rows, s.tile_k}, turned->swizzle);
     if (s.transfer)
-      return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes, lines));
+      return k.lds(name, s.in, {rows, s.tile_k},
+                   codegen::transfer_place(rows, s.tile_k, moved, lanes, lines));
     const int w = copied(s, target, rows);
     return k.lds(
         name, s.in, {rows, s.tile_k},
@@ -208,7 +210,8 @@ Program gemm_program(const GemmSpec& s) {
                   codegen::transposed(turned->written), {loaded}, [](const auto& x) { return x[0]; }, s.in),
               k.whole(to), turned->piece);
     } else if (s.transfer) {
-      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads(), lanes, lines), v / lanes);
+      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, moved, mma.threads(), lanes, lines),
+                 moved / lanes);
     } else {
       const int w = copied(s, target, rows);
       k.copy(from, to, rows_tv(rows, s.tile_k, w, mma.threads()), w);

@@ -636,8 +636,10 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
              Contains("gfx950: gfx942 has no matrix instruction for scales of 32 k"));
   CHECK_THAT(said({"gemm", "--dtype", "mxfp6", "--arch", "gfx942"}),
              Contains("gfx950: gfx942 has no matrix instruction for 6-bit elements"));
-  CHECK_THAT(said({"gemm", "--dtype", "mxfp6", "--arch", "gfx950"}),
-             Contains("in = e2m3") && Contains("with scales of 32 k: e4m3fn or e5m2"));
+  CHECK_THAT(said({"gemm", "--dtype", "mxi8", "--arch", "gfx950"}),
+             Contains("in = i8") && Contains("with scales of 32 k: e4m3fn or e5m2") &&
+                 Contains("e2m1, e2m3, e3m2"));
+  CHECK_THAT(said({"gemm", "--dtype", "mxbf6", "--arch", "gfx950", "--layout", "tn"}), Contains("6 bits"));
   CHECK_THAT(said({"gemm", "--dtype", "mxf16", "--arch", "gfx950"}),
              Contains("with scales of 32 k: e4m3fn or e5m2"));
   CHECK_THAT(said({"gemm", "--dtype", "xf32", "--arch", "gfx950"}),

@@ -531,6 +531,7 @@ TEST_CASE("gfx90a: what has instructions there runs right with all checks and un
   };
   refused("gemm --dtype fp8", "floats of 8 bits");
   refused("gemm --dtype fp4", "no matrix instruction for 4-bit elements");
+  refused("gemm --dtype mxfp6", "no matrix instruction for 6-bit elements");
   refused("block_scale_gemm", "floats of 8 bits");
   refused("weight_only_gemm --weights fp8", "floats of 8 bits");
   refused("rmsnorm --quant fp8", "floats of 8 bits");
@@ -562,6 +563,12 @@ TEST_CASE("run: bad input is one message and exit 2") {
   refused({"preshuffle_gemm", "--mfma", "32"}, "mfma = 32");
   refused({"gemm", "--dtype", "fp4"}, "gfx950: gfx942 has no matrix instruction for 4-bit elements");
   refused({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--k", "320"}, "256 or 512; a sum may be padded");
+  for (const char* type : {"mxfp6", "mxbf6"}) {
+    refused({"gemm", "--dtype", type}, "gfx950: gfx942 has no matrix instruction for 6-bit elements");
+    refused({"gemm", "--dtype", type, "--arch", "gfx950", "--k", "320"}, "256 or 512; a sum may be padded");
+    refused({"gemm", "--dtype", type, "--arch", "gfx950", "--direct-to-lds", "no"}, "12 bytes a lane");
+    refused({"preshuffle_gemm", "--dtype", type, "--arch", "gfx950"}, "16, 8 or 4 bits");
+  }
   refused({"softmax", "--n", "8200"}, "8192");
   refused({"rmsnorm", "--n", "12"}, "multiple of 8");
   refused({"softmax", "--threads", "96"}, "threads = 96");
@@ -784,7 +791,7 @@ TEST_CASE("gemm: a loop into which LLVM's allocator puts moves becomes a block")
   CHECK(build_gemm(spec).assembly == build_gemm(spec, {.loops = "ir"}).assembly);
 }
 
-TEST_CASE("gemm: fp4 with scales of 32 k, ragged, as IR and as a block of assembly, under stress") {
+TEST_CASE("gemm: 4 and 6 bits with scales of 32 k, ragged, as IR and as a block of assembly, under stress") {
   GemmSpec spec;
   spec.arch = "gfx950";
   spec.in = Element::e2m1;
@@ -820,6 +827,21 @@ TEST_CASE("gemm: fp4 with scales of 32 k, ragged, as IR and as a block of assemb
     spec.tile_k = 512;
     some("auto", true);
   }
+  // Of 6 bits: four in three bytes, 12 bytes a lane to LDS and 24 from there.
+  spec.preshuffled_b = false, spec.waves_m = spec.waves_n = 2, spec.tile_k = 256;
+  for (const Element in : {Element::e2m3, Element::e3m2}) {
+    const Undecided validation; // elements that begin in the middle of a byte
+    spec.in = in;
+    spec.tile_m = spec.tile_n = 64;
+    spec.out = Element::bf16;
+    some("ir", true);
+    spec.out = Element::f32;
+    some("asm", true);
+    spec.tile_m = 128, spec.tile_n = 64, spec.tile_k = in == Element::e2m3 ? 512 : 256;
+    spec.out = Element::f16;
+    some("auto", true);
+  }
+  spec.in = Element::e2m1, spec.tile_m = spec.tile_n = 128;
   // A scale that is another one is seen: its row's, its block's, its operand's.
   const Artifact kernel = build_gemm(spec);
   Problem problem = gemm_problem(spec, 40, 48, 512, 1);

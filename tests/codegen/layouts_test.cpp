@@ -141,6 +141,55 @@ TEST_CASE("transfers of whole lines: each element once, two lines an instruction
   CHECK_THROWS_WITH(transfer_tv(16, 128, 16, 1024, 4, true), Catch::Contains("16 x 128"));
 }
 
+// The same of elements of 6 bits: a lane brings 12 bytes and reads 24, in three reads of 8 bytes, which meet 64 banks 32 lanes at a time:
+// 16 rows of a vector of 32 and of the next.
+TEST_CASE("transfers of 12 bytes: each element once, lanes one after the other, no bank twice") {
+  for (const int rows : {32, 96, 128})
+    for (const int columns : {256, 512})
+      for (const int waves : {1, 2, 4, 8}) {
+        INFO(rows << " x " << columns << ", " << waves << " waves");
+        const Layout tv = transfer_tv(rows, columns, 16, 64 * waves, 1, true);
+        Tensor tile;
+        tile.shape = {Sym(rows), Sym(columns)};
+        tile.place = SymComposedLayout(Swizzle(), Sym(0), transfer_place(rows, columns, 16, 1, true));
+        const auto place = [&](const Point& p) {
+          return tile.at(std::vector<std::int64_t>{p[0].value(), p[1].value()});
+        };
+        CHECK(each_once(tv, rows, columns));
+        const int values = static_cast<int>(tv.mode(1).size().value());
+        bool behind = true, whole = true;
+        for (int w = 0; w < waves; ++w)
+          for (int v = 0; v < values; v += 16)
+            for (int lane = 0; lane < 64; ++lane)
+              for (int e = 0; e < 16; ++e)
+                behind =
+                    behind && place(at(tv, 64 * w + lane, v + e)) == place(at(tv, 64 * w, v)) + 16 * lane + e;
+        CHECK(behind);
+        std::set<std::int64_t> places;
+        for (int r = 0; r < rows; ++r)
+          for (int c = 0; c < columns; ++c) {
+            places.insert(place({Int(r), Int(c)}));
+            whole = whole && place({Int(r), Int(c)}) == place({Int(r), Int(c / 32 * 32)}) + c % 32;
+          }
+        CHECK(whole); // what a lane reads
+        CHECK(places.size() == static_cast<std::size_t>(rows * columns));
+        CHECK(*places.rbegin() + 1 == tile.stage_elements());
+        CHECK(tile.stage_elements() * 6 / 8 == rows * columns * 6 / 8 + 3 * 48);
+        for (int row = 0; row < rows; row += 16)
+          for (int c = 0; c < columns; c += 64)
+            for (int part = 0; part < 3; ++part) {
+              std::set<std::int64_t> banks; // pairs of them
+              for (int r = 0; r < 16; ++r)
+                for (const int half : {0, 32})
+                  banks.insert((place({Int(row + r), Int(c + half)}) * 6 / 8 + 8 * part) / 8 % 32);
+              CHECK(banks.size() == 32);
+            }
+      }
+  CHECK(to_string(transfer_place(32, 256, 16, 1, true)) == "((4,4,2),256):((256,2112,1024),1)");
+  CHECK_THROWS_WITH(transfer_place(24, 256, 16, 1, true), Catch::Contains("24 x 256"));
+  CHECK_THROWS_WITH(transfer_tv(32, 256, 16, 1024, 1, true), Catch::Contains("a multiple of 64"));
+}
+
 TEST_CASE("blocks that are loaded by rows are written by columns: the same elements, adjacent either way") {
   for (const int down : {1, 2, 4}) {
     INFO(down);

@@ -55,6 +55,8 @@ def rows():
         add(kernel, "", "--m 70 --n 80 --k 512", types=("fp4",), archs=("gfx950",))
     for kernel in ("gemm", "preshuffle_gemm"):
         add(kernel, "", "--m 70 --n 80 --k 512", types=("mxfp8", "mxbf8"), archs=("gfx950",))
+    add("gemm", "", "--m 70 --n 80 --k 512", types=("mxfp6", "mxbf6"), archs=("gfx950",))
+    add("gemm", "--tile 128x256x256 --n-multiple 8", "--m 70 --n 80 --k 512", "--m 4096 --n 4096 --k 4096", types=("mxfp6",), archs=("gfx950",))
     skinny = "--m 16 --n 2112 --k 7168"
     add("gemm", "--tile 16x64x32 --waves 1x4", "--m 15 --n 133 --k 204", skinny, types=("f32",))
     add("gemm", "--tile 16x64x16 --waves 1x4", "--m 15 --n 133 --k 204", skinny, types=("f64",))

@@ -199,6 +199,45 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("derive: a read of 32 elements of 6 bits is three instructions for whoever waits for it") {
+  kernels::GemmSpec spec;
+  spec.arch = "gfx950";
+  spec.in = Element::e2m3, spec.out = Element::f32, spec.transfer = true;
+  spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+  const Program p = kernels::gemm_program(spec);
+  Code code = code_of(p);
+  CHECK(refuted(code) == "");
+  // Each wait that lets something be under way lets as much as it may: with one instruction more a product takes what is not there.
+  int waits = 0;
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (Inst& i : *list) {
+        if (i.kind != InstKind::wait || i.lgkm < 1) continue;
+        ++i.lgkm, ++waits;
+        CHECK(refuted(code) != "");
+        --i.lgkm;
+      }
+  CHECK(waits > 0);
+  const auto product = [](auto change) {
+    return [change](Code& c) { change(nth(loop_body(c), InstKind::mma, 3)); };
+  };
+  for (const std::size_t which : {2, 3})
+    CHECK_THAT(changed(p, product([&](Inst& i) { i.uses[which].first ^= 2; })),
+               Contains("meets the scale of its row and block"));
+  const auto first_of = [&](InstKind kind, auto change) {
+    return changed(p, [&](Code& c) { change(nth(loop_body(c), kind, 0)); });
+  };
+  // Half a vector further, which is whole bytes: neither aligned nor what the instruction has at that k.
+  const auto further = [](Inst& i) {
+    for (auto& e : i.access.elements) e[1] += 16;
+  };
+  CHECK_THAT(first_of(InstKind::lds_read, further), Contains("are aligned") || Contains("inside it"));
+  CHECK_THAT(first_of(InstKind::load, further), !Catch::Equals(""));
+  // What lies between the rows.
+  CHECK_THAT(first_of(InstKind::lds_write, [](Inst& i) { i.access.origin[0] += Sym(4); }),
+             !Catch::Equals(""));
+}
+
 TEST_CASE("derive: a program whose tiles do not agree with its specification is refused with the line") {
   const auto moved = [](std::size_t axis, int by) {
     Program p = kernels::gemm_program(small());

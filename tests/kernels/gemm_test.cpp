@@ -86,6 +86,25 @@ TEST_CASE("gemm: every claim of 4-bit elements with scales of 32 k is proved, an
       CHECK_THAT(message_of([&] { (void)plan_gemm_launch(spec, 128, 128, 128); }),
                  Contains("256; a sum may be padded with zeros"));
     }
+  for (const Element in : {Element::e2m3, Element::e3m2}) {
+    GemmSpec spec;
+    spec.arch = "gfx950";
+    spec.in = in, spec.out = Element::bf16, spec.transfer = true;
+    spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+    const Undecided here; // elements that begin in the middle of a byte
+    const Artifact kernel = build_gemm(spec);
+    for (const char* claim :
+         {"c is what the specification says",
+          "each value of an operand meets the scale of its row and block of k",
+          "beyond the end of k both factors are 0", "of lds_b are inside it, aligned and contiguous",
+          "reading of lds_a has no bank conflict (ds_read_b64", "a % 4 == 0"})
+      CHECK_THAT(kernel.proofs.text(), Contains(claim));
+    CHECK(kernel.contract.buffers[1].bytes(std::vector<std::int64_t>{130, 80, 512}) == 130 * 384);
+    CHECK_THAT(message_of([&] { (void)plan_gemm_launch(spec, 128, 128, 128); }),
+               Contains("256; a sum may be padded with zeros"));
+    spec.transfer = false;
+    CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("direct-to-lds = no"));
+  }
   GemmSpec spec;
   spec.in = Element::e2m1, spec.out = Element::bf16, spec.tile_k = 256;
   CHECK_THAT(message_of([&] { (void)build_gemm(spec); }),

@@ -163,6 +163,14 @@ std::vector<Subject> subjects() {
                        : std::vector<Sizes>{{35, 30, 256}, {20, 5, 512}},
                    pre ? Scheduler::modulo : Scheduler::plain});
   }
+  { // 6-bit elements
+    kernels::GemmSpec spec;
+    spec.arch = "gfx950";
+    spec.in = Element::e2m3, spec.out = Element::bf16, spec.transfer = true;
+    spec.tile_m = 64, spec.tile_n = 32, spec.tile_k = 256;
+    spec.waves_m = 2, spec.waves_n = 1;
+    out.push_back({"mxfp6", kernels::gemm_program(spec), {{35, 30, 256}, {20, 5, 512}}});
+  }
   for (const Element type :
        {Element::f32, Element::f64, Element::e4m3fn}) { // wider ones, and scales of 32 k of 8 bits
     kernels::GemmSpec spec;

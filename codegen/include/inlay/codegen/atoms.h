@@ -211,6 +211,12 @@ struct Atom {
   /// Memory or LDS to registers, zero-extended below 32 bits: `load(t, Addressing::descriptor, 128)`.
   [[nodiscard]] static const Atom& load(const Target& target, Addressing from, int bits);
   [[nodiscard]] static const Atom& store(const Target& target, Addressing to, int bits);
+  /// Instructions that read so many bits of LDS to registers side by side: one, and of 192 bits, 32 elements of 6, three of 64. (Of two of
+  /// 96 bits the second would begin at an odd register, and the file has pairs.)
+  [[nodiscard]] static constexpr int lds_reads(int bits) { return bits == 192 ? 3 : 1; }
+  [[nodiscard]] static const Atom& lds_read(const Target& target, int bits) {
+    return load(target, Addressing::lds, bits / lds_reads(bits));
+  }
   /// Memory to LDS without registers; from: descriptor or pointer.
   [[nodiscard]] static const Atom& lds_dma(const Target& target, Addressing from, int bits);
   /// LDS to registers, transposing 16 x n blocks of elements of that many bits: 4, 6, 8, 16.

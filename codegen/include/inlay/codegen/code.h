@@ -151,6 +151,8 @@ struct Register {
   int count = 1;        ///< elements a lane
   bool outside = false; ///< lives across trips: defined outside of loops, or accumulated
 };
+/// Instructions that a read of LDS is, which lgkm counts: Atom::lds_reads of its bits.
+[[nodiscard]] int lds_reads(const Inst& inst, const std::vector<Register>& registers);
 
 /// A region runs where a < b, or where not.
 struct Guard {

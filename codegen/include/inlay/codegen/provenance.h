@@ -53,6 +53,7 @@ struct LdsPattern {
   int op = -1;
   bool read = false;
   int bytes = 0;
+  int elements = 0; ///< that its operation moves at once: of several instructions those of all
   std::string tensor;
   std::vector<std::int64_t> address;
   std::source_location where;

@@ -137,6 +137,8 @@ inline constexpr int most_copies = 6;
 /// Ensures: (tensor, stage) -> a multiple of 16.
 [[nodiscard]] std::map<std::pair<int, int>, int> lds_places(const Program& program,
                                                             const std::map<int, int>& stages, bool by_tile);
+/// Bytes that a register reaches in LDS: 64 KiB, less what the last instruction of a read has in its immediate beyond the first one's.
+[[nodiscard]] int lds_reach(Element element);
 /// VGPRs that the addresses of a loop's accesses take beside them: as many as its text names, and what lives beside.
 [[nodiscard]] int address_registers(const std::vector<Inst>& body, const Program& program,
                                     const std::map<int, int>& stages);

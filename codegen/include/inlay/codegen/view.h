@@ -149,6 +149,11 @@ struct Fragment {
 /// address unit. Rows r and r + 4 lie side by side, and the rows r, r + 8, .. of each r modulo 4 one after another, two vectors more
 /// than they fill from the next r: the 4 rows of a phase are two vectors apart, and the next vector's 4 between them.
 /// `transfer_place(32, 128, 16, 4, true)` is ((4,2,4),128):((1056,128,256),1).
+///
+/// With a lane for each vector `whole_lines` is for those of 12 bytes, two of which are read together, by three reads of 8 bytes: a wave
+/// has 4 rows of 16 vectors, and rows r and r + 4 are a quarter of the tile apart and two such pairs more than that has. So the 16 rows
+/// and two pairs of a phase meet every bank once: row r has its pairs at 8 r, and the pair of rows 4 q is 2 q after it, modulo 32.
+/// `transfer_place(32, 256, 16, 1, true)` is ((4,4,2),256):((256,2112,1024),1).
 /// Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes = 1,
                                  bool whole_lines = false);

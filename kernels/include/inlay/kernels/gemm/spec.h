@@ -1,10 +1,10 @@
-/// C[M,N] = A[M,K] x B[N,K]^T for A and B of 64, 32, 16, 8 and 4 bits, accumulated in f32, f64 in f64, i8 in i32.
+/// C[M,N] = A[M,K] x B[N,K]^T for A and B of 64, 32, 16, 8, 6 and 4 bits, accumulated in f32, f64 in f64, i8 in i32.
 ///
 /// Of f64 everything else is f64, too: C, alpha, beta, scales, biases. xf32 is f32 in memory, of which products leave out the low 13
 /// bits (gfx942 alone has it).
 ///
-/// 4-bit elements (e2m1, two to a byte; CDNA4) have scales of the MX formats, and floats of 8 bits with `block_scales`: each 32 of K in a
-/// row of A or B share one, e8m0,
+/// Elements of 4 bits (e2m1, two to a byte; CDNA4) and of 6 (e2m3, e3m2, four in three bytes) have scales of the MX formats, and floats of 8
+/// bits with `block_scales`: each 32 of K in a row of A or B share one, e8m0,
 ///
 ///     C[m,n] = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]
 ///
@@ -49,17 +49,19 @@ struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch{codegen::usual_target};
-  Element in = Element::f16; ///< f16, bf16, f32, f64, i8, and the target's xf32, fp8, bf8 and e2m1
-  bool block_scales = false; ///< e8m0, of 32 k: of e2m1 always
-  [[nodiscard]] bool has_block_scales() const { return block_scales || in == Element::e2m1; }
-  /// f64 of f64; else f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8. Of floats the target's fp8 or bf8 too.
+  Element in =
+      Element::f16; ///< f16, bf16, f32, f64, i8, and the target's xf32, fp8, bf8, e2m1, e2m3 and e3m2
+  bool block_scales = false; ///< e8m0, of 32 k: of less than 8 bits always
+  [[nodiscard]] bool has_block_scales() const { return block_scales || codegen::bits(in) < 8; }
+  /// f64 of f64; else f32 or that of A and B; of fp8, bf8 and fewer bits f32, f16 or bf16; of i8 i32, with scales as of fp8. Of floats the target's fp8 or bf8 too.
   Element out = Element::f16;
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
   /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
   bool preshuffled_b = false;
-  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on CDNA4, 4 on CDNA3.
+  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on CDNA4, 4 on CDNA3. Of 6 bits always, 12
+  /// bytes a lane.
   bool transfer = false;
   /// An operand that goes from memory straight to the registers that multiply it, past LDS, in its plain order: each wave
   /// loads the rows that it multiplies. At most one; a preshuffled B does so in any case.
@@ -135,12 +137,14 @@ struct GemmSpec {
   [[nodiscard]] bool staged_scales(int rows, int sharing) const {
     return has_block_scales() && transfer && sharing > 1 && rows % (32 * waves_m * waves_n) == 0;
   }
-  /// Of LDS, for one tile of those that go there.
+  /// Of LDS, for one tile of those that go there; of 6 bits with what keeps rows apart (codegen::transfer_place).
   [[nodiscard]] int stage_bytes() const {
     const auto of_scales = [&](int rows, int sharing) {
       return staged_scales(rows, sharing) ? rows * tile_k / 32 : 0;
     };
+    const int between = codegen::bits(in) == 6 ? 3 * 48 : 0;
     return ((staged_a() ? tile_m : 0) + (staged_b() ? tile_n : 0)) * tile_k * codegen::bits(in) / 8 +
+           (static_cast<int>(staged_a()) + static_cast<int>(staged_b())) * between +
            of_scales(tile_m, waves_n) + of_scales(tile_n, waves_m);
   }
 };

@@ -74,6 +74,56 @@ Expr plus_z(Program&, const Operands& v) { return v[0] + v[2]; }
 Expr less_z(Program&, const Operands& v) { return v[0] - v[2]; }
 Expr both(Program&, Expr x, Expr z) { return x + z; }
 
+// y(m) = sum of x(m, i) over `columns` of them, 64 a trip, and the sum itself again; or w(m), what it was between two updates.
+std::function<Program()> fixed(int columns, bool itself) {
+  return [=] {
+    Program k("fixed", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 8}), n(columns);
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) {
+      const auto at = [&](Sym i) { return k(x, {c[0], i}); };
+      return itself ? k.sum(n, at) : k.sum(n, Sym(0), Sym(64), [&](Sym i) { return at(i) * 3; });
+    });
+    const Sym r = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const Fragment acc = k.zeros(Element::f32, tv, {1, 64}), between = k.zeros(Element::f32, tv, {1, 64});
+    k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(x, {1, 64}, {r, t}), tv, 1);
+      k.update(acc, {f}, [](const auto& v) { return v[0] + v[1]; });
+      if (itself) return k.update(acc, {acc}, [](const auto& v) { return v[0] + v[1]; });
+      k.update(between, {acc}, [](const auto& v) { return v[1]; });
+      k.update(acc, {f}, [](const auto& v) { return v[0] + v[1] * 2; });
+    });
+    k.store(k.fold(Monoid::sum, itself ? acc : between, 1), k.tile(y, {1, 1}, {r, 0}), 1);
+    return k;
+  };
+}
+
+// y(m) = two maxima of 64, added, and a sum is said.
+Program maxima() {
+  Program k("maxima", target(), 64);
+  const Sym m = k.size("m", {.most = 1 << 8}), n(64);
+  const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n}),
+               mask = k.input("mask", Element::i32, {m, n});
+  k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {c[0], i}); }); });
+  const Sym r = k.workgroups(0, m, 1);
+  const Layout tv = rows_tv(1, 64, 1, 64);
+  const auto load = [&](const Tensor& of) { return k.load(k.tile(of, {1, 64}, {r, 0}), tv, 1); };
+  const Fragment f = load(x), g = load(mask);
+  const auto greatest = [&](bool yes) {
+    return k.fold(Monoid::max,
+                  k.map({f, g},
+                        [&](const auto& v) {
+                          return choose(less_signed(integer(v[1]), k.integer(1)), yes ? v[0] : k.constant(0),
+                                        yes ? k.constant(0) : v[0]);
+                        }),
+                  1);
+  };
+  k.store(k.map({greatest(true), greatest(false)}, [](const auto& v) { return v[0] + v[1]; }),
+          k.tile(y, {1, 1}, {r, 0}), 1);
+  return k;
+}
+
 // y(m) = sums over i of x and of z, each by a fold that the trips add to one accumulator, modulo 2^32.
 struct Folds {
   int updates = 2;      ///< of one sum each; 1: of both
@@ -254,6 +304,7 @@ std::function<Program()> places(Places how) {
     const Element e = how.words ? Element::i32 : Element::f32;
     const Sym m = k.size("m", {.most = 1 << 8}), n = k.size("n", {.most = how.most});
     const Tensor y = k.output("y", e, {m, 1}), x = k.input("x", e, {m, n});
+    if (how.most > 1 << 20) k.far(x);
     const auto number = [&](Expr v) { return how.words ? integer(v) : v; };
     k.computes(y, [&](const auto& c) {
       return k.sum(n, [&](Sym i) { return how.said(k, number(k(x, {c[0], i})), i, n); });
@@ -355,6 +406,10 @@ TEST_CASE("updates: several of one accumulator, lane by lane") {
     put(of + "looked at between", ":", changed([](Lanes& h) { h.looks = true; }));
     put(of + "z changed between", says, changed([](Lanes& h) { h.changes = 1; }));
     put(of + "x changed between", ":", changed([](Lanes& h) { h.changes = 0; }), "x has been added by then");
+    put(of + "x changed between, and said as it is then", ":", changed([](Lanes& h) {
+          h.changes = 0;
+          h.said = [](Program&, Expr x, Expr z) { return x * 2 + z; };
+        }));
     put(of + "half of what was there", ":",
         two({plus_x, [](Program&, const Operands& v) { return v[0] * 3 + v[2]; }}, both));
     put(of + "what was there is forgotten", ":",
@@ -366,6 +421,8 @@ TEST_CASE("updates: several of one accumulator, lane by lane") {
             [](Program&, Expr x, Expr z) { return x + z + 1; }));
     put(of + "in a branch", ":", changed([](Lanes& h) { h.branch = true; }));
   }
+  all.push_back({"what it was between", says, fixed(128, false), {{1}, {5}}});
+  all.push_back({"the sum itself again", says, fixed(64, true), {{1}, {5}}});
   attack(all);
 }
 
@@ -457,6 +514,7 @@ TEST_CASE("updates: sums of what masks name and of the rest") {
   put("all, and the rest again", says,
       {.first = [](Program&, Expr, Expr x, Expr) { return x; }, .second = rest});
   put("the rest of a part is said", says, {.first = named, .second = rest, .in_part = true});
+  all.push_back({"maxima of both", says, maxima, {{1}, {5}}});
   put("the rest alone is said", says, {.first = named, .second = rest, .said = rest});
   attack(all);
 }
@@ -523,8 +581,8 @@ TEST_CASE("updates: elements times their places, of rows that end inside of a ti
                           words ? k.integer(0) : k.constant(0));
           },
           one_more);
-      put("places that i32 does not have", ":", beside(Sym(0), 0, false), one_more, INT32_MAX,
-          "right for all sizes that fit the emulator");
+      put("places that i32 does not have", lanes ? "what is added to a sum is its next part" : outside,
+          beside(Sym(0), 0, false), one_more, INT32_MAX, "right for all sizes that fit the emulator");
     }
   const auto of_unknown = [](const auto& f) { return Places{.body = f, .said = f}; };
   const auto put = [&](const std::string& name, const Places& how, const std::string& unseen = "") {
@@ -532,9 +590,9 @@ TEST_CASE("updates: elements times their places, of rows that end inside of a ti
   };
   put("a power times the place",
       of_unknown([](Program& k, Expr x, Sym at, Sym) { return exp(x) * k.number(at); }));
-  put("times a power of the place", of_unknown([](Program& k, Expr x, Sym at, Sym) {
-        return x * exp(k.number(at), "where it is infinite outside, it is inside, too");
-      }));
+  put("times a power of the place",
+      of_unknown([](Program& k, Expr x, Sym at, Sym) { return x * exp(k.number(at)); }),
+      "where it is infinite outside, it is inside, too");
   put("with the place, times the place",
       of_unknown([](Program& k, Expr x, Sym at, Sym) { return (x + k.number(at)) * k.number(at); }));
   attack(all);

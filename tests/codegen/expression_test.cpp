@@ -127,7 +127,16 @@ double value(Expr e, std::map<AtomId, std::int64_t>& at) {
       if (!part) continue;
       at[k] = i;
       const double x = arg(0);
-      out = n.monoid == Monoid::max ? std::max(out, x) : n.monoid == Monoid::min ? std::min(out, x) : out + x;
+      const auto word = [](double v) { return v < 0 ? v + 0x1p32 : v; };
+      switch (n.monoid) {
+      case Monoid::max:
+      case Monoid::signed_max: out = std::max(out, x); break;
+      case Monoid::min:
+      case Monoid::signed_min: out = std::min(out, x); break;
+      case Monoid::unsigned_max: out = word(x) > word(out) ? x : out; break;
+      case Monoid::unsigned_min: out = word(x) < word(out) ? x : out; break;
+      default: out += x;
+      }
       if (n.monoid == Monoid::wrapping_sum) out -= 0x1p32 * std::floor(out / 0x1p32 + 0.5);
     }
     at.erase(k);
@@ -303,14 +312,21 @@ TEST_CASE("expression: identities of integers, and what is no integer") {
   other(sum * 2.0, w.fold(Monoid::sum, w.m, [&](Sym k) { return elements(k) * 3.0; }));
   same(w.fold(Monoid::sum, Sym(1), elements), elements(Sym(0)));
   same(to_number(w.fold(Monoid::sum, Sym(0), elements)), w.x.constant(0));
+  const auto others = [&](Sym k) { return truncated(w.load(1, k) * 4e9); };
+  same(sum + w.fold(Monoid::sum, w.m, others),
+       w.fold(Monoid::sum, w.m, [&](Sym k) { return elements(k) + others(k); }));
+  // The greatest of words with a sign is another one than that without.
+  other(w.fold(Monoid::max, w.m, elements), w.fold(Monoid::unsigned_max, w.m, elements));
+  other(w.fold(Monoid::min, w.m, elements), w.fold(Monoid::unsigned_min, w.m, elements));
+  same(to_number(w.fold(Monoid::max, Sym(0), elements)), w.x.constant(INT32_MIN));
+  same(to_number(w.fold(Monoid::unsigned_min, Sym(0), elements)), w.x.constant(-1));
   for (const auto& wrong : std::vector<std::function<Expr()>>{
            [&] { return a + x; }, [&] { return a * 0.5; }, [&] { return a + 1e10; }, [&] { return a / b; },
            [&] { return exp(a); }, [&] { return max(a, b); }, [&] { return x & 3; },
            [&] { return mul_hi(x, x); }, [&] { return to_number(x); }, [&] { return truncated(a); },
            [&] { return choose(x, a, b); }, [&] { return choose(a, b, x); },
            [&] { return select(a, b, x, x); }, [&] { return inside(w.m, w.n, a, 0); },
-           [&] { return w.x.integer(std::int64_t{1} << 32); },
-           [&] { return w.fold(Monoid::max, w.m, [&](Sym) { return a; }); }})
+           [&] { return w.x.integer(std::int64_t{1} << 32); }})
     CHECK_THROWS_AS(wrong(), CodegenError);
 }
 

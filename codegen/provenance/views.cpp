@@ -543,6 +543,11 @@ void Interpreter::memory_claims(const Inst& i) {
     if (a.ends_with_tensor && !decide(ClaimKind::less_equal, end, t.at(last) + Sym(1)))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
              "it goes on past the last element, up to element " + to_string(end));
+    // A number of records has no sign.
+    if (a.ends_with_tensor &&
+        !decide(ClaimKind::less_equal, world(a.base) + Sym(1), world(t.at(last) + Sym(1))))
+      refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
+             "it may begin behind the last element, at element " + to_string(a.base));
     prove(
         "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
         "facts");

@@ -1060,6 +1060,7 @@ private:
           if (where.back() < 0 || where.back() >= 65536) throw Wrong(t.name + ": read outside");
           at(*v, i.def, l, static_cast<int>(e)) = nan;
         }
+      for (int n = lds_reads(i, code_.registers); n > 1; --n) now_or_later(w.lgkm, [] {});
       now_or_later(w.lgkm, [this, v, from, where, &i] {
         for (int l = 0; l < lanes(); ++l)
           for (int e = 0; e < i.def.count; ++e)

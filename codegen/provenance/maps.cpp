@@ -84,8 +84,8 @@ Expr Interpreter::strip_inside(Expr e, const std::vector<Fact>& facts) {
 
 std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
   const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
-  if (!code_.registers[static_cast<std::size_t>(i.def.id)].outside || i.uses[0].id != i.def.id ||
-      operands < 2)
+  if (operands < 2 || !code_.registers[static_cast<std::size_t>(i.def.id)].outside ||
+      i.uses[0].id != i.def.id)
     return std::nullopt;
   for (std::size_t e = 0; e < n; ++e)
     if (i.uses[e].id != i.def.id || i.uses[e].first != static_cast<int>(e)) return std::nullopt;
@@ -169,6 +169,9 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   std::vector<int> columns;
   std::vector<Term> terms;
   const std::set<int> taken = i.map.arena->parameters(i.map);
+  if (i.uses.size() % n != 0 || (!taken.empty() && *taken.rbegin() >= static_cast<int>(operands)))
+    refute("a map has its operands, element by element",
+           std::to_string(i.uses.size()) + " for " + std::to_string(n), to_string(i.map, name_of_tensor()));
   for (std::size_t k = 0; k < operands; ++k) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
     if (!taken.contains(static_cast<int>(k))) { // whatever it is, also a part of a sum

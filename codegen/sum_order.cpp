@@ -161,8 +161,9 @@ OrderClaim split_invariant(const Program& p, const Trees& trees) {
   if (auto open = judge.order_is_open(claim)) return *open;
   if (auto unclear = judge.not_followed(claim)) return *unclear;
   const std::set<AtomId> own = summed_sizes(p);
-  if (const Cause* c =
-          judge.first([&](const Cause& x) { return x.what == Cause::What::cut && !own.contains(x.atom); }))
+  if (const Cause* c = judge.first([&](const Cause& x) {
+        return (x.what == Cause::What::cut || x.what == Cause::What::choice) && !own.contains(x.atom);
+      }))
     return undecided(claim, c->text + ": " + judge.name(c->atom) + " is not what is summed over", c->op,
                      c->where);
   return {claim, Verdict::proved, "sums are cut where their own extent and the build say", -1, p.where()};
@@ -196,7 +197,9 @@ void along_rows(std::vector<OrderClaim>& out, const Program& p, Trees& trees, Sy
         return undecided(claim, "a row of " + p.tensor(tensor).name + " may depend on other rows", s.at->op,
                          s.at->where);
     if (const Cause* c = judge.first([&](const Cause& x) {
-          return (x.what == Cause::What::cut || x.what == Cause::What::bound) && x.atom == atom;
+          return (x.what == Cause::What::cut || x.what == Cause::What::bound ||
+                  x.what == Cause::What::choice) &&
+                 x.atom == atom;
         }))
       return undecided(claim, c->text + ", which depends on " + size, c->op, c->where);
     if (const Cause* c =
@@ -214,6 +217,13 @@ void along_rows(std::vector<OrderClaim>& out, const Program& p, Trees& trees, Sy
     out.push_back(std::move(b));
     return;
   }
+  for (const auto& [tensor, s] : trees.stored)
+    if (s.by_trip) {
+      out.push_back(undecided(of_place,
+                              "a row of " + p.tensor(tensor).name + " may depend on the trip that has it",
+                              s.at->op, s.at->where));
+      return;
+    }
   for (const auto& [tensor, s] : trees.stored)
     if (s.apart) {
       out.push_back(undecided(

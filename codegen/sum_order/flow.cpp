@@ -154,7 +154,9 @@ void Trees::run_loop(std::size_t number) {
       }
       heads[reg] = now;
     }
+    open_.emplace_back(*r.t.as_atom(), own);
     for (const Inst& i : r.body) one(i);
+    open_.pop_back();
     bool rows = true;
     for (const int reg : carried_regs) {
       const Slots& now = regs_[static_cast<std::size_t>(reg)];

@@ -37,7 +37,17 @@ void Trees::one(const Inst& i) {
     each_def(i, [&](int t, int) {
       Key key = {fold, static_cast<std::int64_t>(i.monoid)};
       std::vector<Value> of;
-      for (const Reg& r : i.uses) of.push_back(at(r, t)), key.push_back(of.back().id);
+      for (std::size_t u = 0; u < i.uses.size(); ++u) {
+        // As the emitter joins them: whole registers as vectors, by halves.
+        const int count = g_.registers[static_cast<std::size_t>(i.uses[u].id)].count;
+        bool whole = count > 1 && u + static_cast<std::size_t>(count) <= i.uses.size();
+        for (int e = 0; e < count && whole; ++e) {
+          const Reg& x = i.uses[u + static_cast<std::size_t>(e)];
+          whole = x.id == i.uses[u].id && x.ahead == i.uses[u].ahead && x.first == e;
+        }
+        if (whole) key.push_back(-count);
+        of.push_back(at(i.uses[u], t)), key.push_back(of.back().id);
+      }
       return make(i, key, of);
     });
     break;
@@ -349,13 +359,16 @@ void Trees::apply(const Inst& i) {
   std::vector<std::size_t> places_used;
   if (!same) {
     const std::vector<AtomId> of = p_.expressions().symbols(i.map);
-    causes_of_atoms(own, of, Cause::What::bound, i.op, i.where, "a map says so");
+    causes_of_atoms(own, of, Cause::What::choice, i.op, i.where, "a map says so");
     for (std::size_t a = 0; a < (i.position.empty() ? 0 : i.position[0].size()); ++a) {
       const std::string name = Program::position_name(static_cast<int>(a));
       if (std::any_of(of.begin(), of.end(), [&](AtomId s) { return p_.symbols().atom(s).name == name; }))
         places_used.push_back(a);
     }
   }
+  // Which bits the same formula has.
+  const std::int64_t how = static_cast<std::int64_t>(i.nan) * 8 + (i.math.contract ? 1 : 0) +
+                           (i.math.approximate ? 2 : 0) + (i.math.reassociate ? 4 : 0);
   std::vector<std::vector<int>> thread_at;
   for (const std::size_t a : places_used) thread_at.push_back(thread_coordinates(i.access.threads, a));
   for (int t = 0; t < p_.threads(); ++t) {
@@ -368,7 +381,7 @@ void Trees::apply(const Inst& i) {
         before.push_back(of[0]);
         continue;
       }
-      Key key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), static_cast<std::int64_t>(i.nan)};
+      Key key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), how};
       for (std::size_t a = 0; a < places_used.size(); ++a)
         key.push_back(thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]]);
       key.push_back(-3);
@@ -405,11 +418,35 @@ void Trees::store_to(const Inst& i) {
       path_.span().first(for_all ? static_cast<std::size_t>(drawn - guards_.begin()) + 1 : path_.size()));
   std::vector<Origin> origin; // [axis]
   for (const Sym& o : i.access.origin) origin.push_back(origin_of(o));
-  Key column = path_;
+  Key column;
   std::vector<int> acting;
   for (int th = 0; th < p_.threads(); ++th)
     if (runs(i, th) && i.access.acts(th)) acting.push_back(th);
+  // What several operations store is stored in ways of which these decide.
+  Causes& elements = s.elements[i.op];
+  for (const auto& [trip, own] : open_) elements |= own;
+  for (const Sym& o : i.access.origin)
+    for (const AtomId a : symbols(o))
+      if (std::any_of(p_.sizes().begin(), p_.sizes().end(),
+                      [&](const Size& z) { return *z.symbol.as_atom() == a; }))
+        causes_of_atoms(elements, {a}, Cause::What::cut, i.op, i.where, "one operation or another stores it");
+  if (s.elements.size() > 1)
+    for (const auto& [op, of] : s.elements) all |= of;
+  // Trips that say which row it is.
+  std::set<AtomId> of_row;
+  for (const auto& [trip, own] : open_) {
+    const std::vector<AtomId> in = has_row ? symbols(i.access.origin[row]) : std::vector<AtomId>();
+    if (has_row && (i.access.gathered(row) || std::find(in.begin(), in.end(), trip) != in.end()))
+      of_row.insert(trip);
+  }
+  // Both may be open in one launch.
+  const auto together = [](const Key& a, const Key& b) {
+    return std::none_of(a.begin(), a.end(),
+                        [&](std::int64_t x) { return std::find(b.begin(), b.end(), x ^ 1) != b.end(); });
+  };
+  const bool whole = is_integer(t.element);
   auto of_column = s.by_column.end(); // that of the element before, whose column most have
+  int in_column = -1;
   for (std::size_t e = 0; e < count; ++e) {
     for (const int th : acting) {
       const std::size_t slot = static_cast<std::size_t>(th) * count + e;
@@ -433,15 +470,29 @@ void Trees::store_to(const Inst& i) {
       else
         own = row_number(origin[row], at_axis[row][slot]);
       s.foreign = s.foreign || (v.row != no_row && v.row != own);
-      column = path_;
+      column.clear();
       for (std::size_t a = 0; a < axes; ++a)
         if (a != row) {
           column.push_back(origin[a].number);
           column.push_back(origin[a].constant + at_axis[a][slot]);
         }
-      if (of_column == s.by_column.end() || of_column->first != column)
-        of_column = s.by_column.try_emplace(column, v.id).first;
-      s.apart = s.apart || (of_column->second != v.id && !(n.exact && is_integer(t.element)));
+      for (std::size_t c = 0; c < causes.size() && !of_row.empty(); ++c)
+        s.by_trip =
+            s.by_trip || (here[c] && causes[c].what == Cause::What::trip && of_row.contains(causes[c].atom));
+      if (of_column == s.by_column.end() || of_column->first != column) {
+        of_column = s.by_column.try_emplace(column).first;
+        auto& ways = of_column->second;
+        auto known = std::find_if(ways.begin(), ways.end(), [&](const auto& w) { return w.first == path_; });
+        if (known == ways.end()) {
+          for (const auto& [path, id] : ways)
+            s.apart =
+                s.apart || (id != v.id && together(path, path_) && !(n.exact && node(id).exact && whole));
+          ways.emplace_back(path_, v.id);
+          known = std::prev(ways.end());
+        }
+        in_column = known->second;
+      }
+      s.apart = s.apart || (in_column != v.id && !(n.exact && whole));
     }
   }
   if (for_all)

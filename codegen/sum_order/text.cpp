@@ -30,11 +30,14 @@ std::string Trees::described(int id, int depth) const {
     return (rest.empty() ? "" : rest + ", then ") + (count > 1 ? std::to_string(count) + " x " : "") + name;
   }
   case fold: {
-    const auto first = node(static_cast<int>(key[2])).key;
+    const auto elements = key.subspan(2);
+    const auto first = std::ranges::find_if(elements, [](std::int64_t k) { return k >= 0; });
+    const auto count = std::ranges::count_if(elements, [](std::int64_t k) { return k >= 0; });
+    const bool vectors = static_cast<std::size_t>(count) != elements.size();
     const std::string what = std::string(to_string(static_cast<Monoid>(key[1]))) + " of " +
-                             std::to_string(key.size() - 2) + " in order";
-    const std::string of = first[0] == load ? "" : below(key[2]);
-    return key.size() == 3 ? below(key[2]) : (of.empty() ? "" : of + "; ") + what;
+                             std::to_string(count) + (vectors ? ", vectors by halves" : " in order");
+    const std::string of = node(static_cast<int>(*first)).key[0] == load ? "" : below(*first);
+    return count == 1 ? below(*first) : (of.empty() ? "" : of + "; ") + what;
   }
   case lanes: {
     int count = 1;

@@ -78,8 +78,7 @@ int Trees::intern(const Key& key, std::size_t own) {
 void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
                             const std::source_location& where, const std::string& text) {
   for (const AtomId a : atoms) {
-    if (loops_.contains(a)) continue; // trips are part of the key
-    Cause::What what = Cause::What::unknown;
+    Cause::What what = loops_.contains(a) ? Cause::What::trip : Cause::What::unknown;
     if (std::any_of(p_.sizes().begin(), p_.sizes().end(),
                     [&](const Size& z) { return *z.symbol.as_atom() == a; }))
       what = of_size;

@@ -32,7 +32,7 @@ enum Kind : std::uint8_t {
   product, ///< atom, accumulator, the row of either operand (a list of k), and of scales
   list,    ///< nodes
   map,     ///< expression, element, places, operands
-  fold,    ///< monoid, nodes in order
+  fold,    ///< monoid, nodes in order; before those of a whole register of c > 1 elements, -c
   lanes,   ///< monoid, two nodes
   carried, ///< loop, pass, class: what a loop has from the trip before
   loop,    ///< region, before the loop, what a trip makes of it, the carried one
@@ -43,7 +43,19 @@ enum Kind : std::uint8_t {
 
 /// What a tree depends on beside data.
 struct Cause {
-  enum class What : std::uint8_t { cut, bound, grid, uniform, share, ticket, rows, unknown } what;
+  /// `choice`: a map says so. `trip`: the number of a loop's trip.
+  enum class What : std::uint8_t {
+    cut,
+    bound,
+    choice,
+    grid,
+    trip,
+    uniform,
+    share,
+    ticket,
+    rows,
+    unknown
+  } what;
   AtomId atom = 0; ///< the size, or the number
   int op = -1;
   std::source_location where;
@@ -103,7 +115,11 @@ public:
     bool foreign = false; ///< a row of it is of other rows
     bool of_rows = false; ///< it has no axis of rows, and holds what is of one
     bool apart = false;   ///< two rows are summed in different ways
-    std::map<Key, int> by_column;
+    /// By column: the branches that were open, and the tree of the first element there.
+    std::map<Key, std::vector<std::pair<Key, int>>> by_column;
+    bool by_trip = false; ///< a row's value depends on the trip that has it
+    /// By operation: what says which elements it stores, of where a loop ends and where a tile begins.
+    std::map<int, Causes> elements;
     std::set<AtomId> origin; ///< numbers that its coordinates are made of
     int first = -1;          ///< the tree of the first element
     const Inst* at = nullptr;
@@ -262,6 +278,7 @@ private:
   std::map<int, Slots> lds_;
   std::vector<std::pair<Causes, bool>> guards_; ///< open ones, and whether a ticket's number is part of it
   Key path_;                                    ///< branches that are open, and which way
+  std::vector<std::pair<AtomId, Causes>> open_; ///< loops, and what says how many trips they have
   std::optional<Causes> in_turn_;
   int branches_ = 0;
   mutable std::unordered_map<int, std::string> described_;

@@ -18,7 +18,7 @@ import inlay
 import numpy
 from inlay import codegen
 from inlay._tools import check_shape
-from inlay.codegen import Atom, MmaTiling, Program, Swizzle, exp, integer, line_tv, popcount, rows_tv, to_number
+from inlay.codegen import Atom, MmaTiling, Program, Swizzle, choose, exp, integer, less_signed, line_tv, popcount, rows_tv, to_number
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "python"))
 GUIDE = ("vector_add", "silu_mul", "row_softmax", "mfma_gemm", "gemv", "embedding_bag", "roles", "attention")
@@ -198,6 +198,70 @@ class Guide(unittest.TestCase):
         numpy.testing.assert_array_equal(out, numpy.concatenate([given[2:], [0, 0]]))
         with self.assertRaisesRegex(inlay.ProgramError, "y is what the specification says"):
             shifted(1)
+
+    def test_orders_that_rows_do_not_share(self):
+        """Programs whose claims were proved, and whose equal rows had other bits."""
+        wide = 256
+
+        def start(**facts):
+            k = Program("o", "gfx942", 64)
+            m, n = k.size("m", most=256, **facts), k.size("n", most=4096)
+            y, x = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, wide])
+            k.computes(y, lambda r, _: k.sum(wide, lambda i: x[r, i]))
+
+            def fold(row, vector):  # of 4 by halves, of single elements in order
+                return k.fold("sum", k.load(k.tile(x, [1, wide], [row, 0]), rows_tv(1, wide, vector, 64), vector), 1)
+
+            def store(f, row):
+                k.store(f, k.tile(y, [1, 1], [row, 0]), 1)
+            return k, m, n, fold, store
+
+        def one_or_other(k, condition, a, b):
+            return k.map([a, b], lambda a, b: choose(condition, a, b))
+
+        def last_by_itself(k, m, n, fold, store):
+            k.loop(m - 1, 1, lambda t: store(fold(t, 4), t), distance=0, ring=1)
+            store(fold(m - 1, 1), m - 1)
+
+        def two_loops(k, m, n, fold, store):
+            k.loop(0, m - 5, 1, lambda t: store(fold(t, 4), t), distance=0, ring=1)
+            k.loop(m - 5, m, 1, lambda t: store(fold(t, 1), t), distance=0, ring=1)
+
+        def by_trip(k, m, n, fold, store):
+            k.loop(m, 1, lambda t: store(one_or_other(k, less_signed(integer(k.number(t)), k.integer(2)), fold(t, 4), fold(t, 1)), t),
+                   distance=0, ring=1)
+
+        def in_a_branch(k, m, n, fold, store):
+            w = k.workgroups(0, m, 2)
+            store(fold(2 * w, 4), 2 * w)
+            odd = lambda: store(fold(2 * w + 1, 1), 2 * w + 1)
+            k.if_less(n, 100, odd, odd)
+
+        def by_vectors(k, m, n, fold, store):
+            w = k.workgroups(0, m, 2)
+            store(fold(2 * w, 4), 2 * w)
+            store(fold(2 * w + 1, 1), 2 * w + 1)
+
+        def rounded_otherwise(k, m, n, fold, store):
+            w = k.workgroups(0, m, 2)
+            for row, contract in ((2 * w, True), (2 * w + 1, False)):
+                f = fold(row, 4)
+                store(k.map([f, f], lambda a, b: a * b + a, "f32", contract=contract), row)
+
+        def by_another_size(k, m, n, fold, store):
+            w = k.workgroups(0, m, 1)
+            store(one_or_other(k, less_signed(integer(k.number(n)), k.integer(100)), fold(w, 4), fold(w, 1)), w)
+
+        for build, facts, claim in ((last_by_itself, {"least": 6}, "batch-invariant"), (two_loops, {"least": 6}, "batch-invariant"),
+                                    (by_trip, {}, "position-invariant"), (in_a_branch, {"multiple": 2}, "position-invariant"),
+                                    (by_vectors, {"multiple": 2}, "position-invariant"),
+                                    (rounded_otherwise, {"multiple": 2}, "position-invariant"),
+                                    (by_another_size, {}, "split-invariant")):
+            with self.subTest(build.__name__):
+                k, m, n, fold, store = start(**facts)
+                build(k, m, n, fold, store)
+                verdicts = [c.verdict for c in k.orders().claims if c.claim.startswith(claim)]
+                self.assertEqual(verdicts, ["undecided"], str(k.orders()))
 
     def test_orders_of_sums(self):
         k, _ = gemm()

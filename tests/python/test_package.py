@@ -1275,14 +1275,14 @@ class Kernels(unittest.TestCase):
         self.assertRegex(said.output[0], "gemm .*--m 8 --n 64 --k 512: auto: --tile .* modelled clocks")
         told = inlay.explain("gemm", arch="gfx950", m=8, n=64, k=512)
         self.assertIn(told["why"], said.output[0])
-        for kernel, options, why in (("softmax", {"m": 3, "n": 256}, "modelled clocks"), ("topk_gating", {"m": 3}, "no option changes only speed")):
+        for kernel, options, why in (("softmax", {"m": 3, "n": 256}, "modelled clocks"), ("grouped_gating", {"m": 3}, "no option changes only speed")):
             with self.assertLogs("inlay", "INFO") as said:
                 ran = [inlay.run(kernel, **options) for _ in range(2)][0]
             self.assertEqual(len(said.output), 1)
             self.assertIn(ran["choice"]["why"], said.output[0])
             self.assertIn(why, said.output[0])
         self.assertEqual(told["clocks"], min(f["clocks"] for f in told["ranking"] if "clocks" in f))
-        self.assertIn("no option changes only speed", inlay.explain("topk_gating")["why"])
+        self.assertIn("no option changes only speed", inlay.explain("grouped_gating")["why"])
         # What is given stays; buffers that only the chosen form has are its own.
         self.assertEqual(inlay.explain("gemm", m=8, n=64, k=512, tile="32x64x64")["options"]["tile"], "32x64x64")
         parts = inlay.run_kernel("gemm", {"a": a, "b": numpy.ascontiguousarray(b.T)}, m=8, n=64, k=512, split=256, split_k_fixup=True, tile="16x64x64")

@@ -428,19 +428,12 @@ Value Emitter::fold(const Inst& i) {
   std::vector<Value> vectors, singles;
   for (std::size_t at = 0; at < i.uses.size();) {
     const Reg& r = i.uses[at];
-    const int count = code_.registers[static_cast<std::size_t>(r.id)].count;
-    bool all = r.first == 0 && at + static_cast<std::size_t>(count) <= i.uses.size();
-    for (int e = 0; e < count && all; ++e) {
-      const Reg& x = i.uses[at + static_cast<std::size_t>(e)];
-      all = x.id == r.id && x.ahead == r.ahead && x.first == e;
-    }
-    if (all && count > 1) {
+    const std::size_t count = whole_register(i, at, code_.registers);
+    if (count > 1)
       vectors.push_back(folded(i.monoid, whole(r)));
-      at += static_cast<std::size_t>(count);
-    } else {
+    else
       singles.push_back(folded(i.monoid, use(r)));
-      ++at;
-    }
+    at += count;
   }
   std::vector<Value> joined;
   for (const Value& v : vectors) {

@@ -17,6 +17,17 @@ std::size_t operand_parts(const Inst& inst) {
   return inst.uses.size() / 2 - (scaled ? 1 : 0);
 }
 
+std::size_t whole_register(const Inst& inst, std::size_t u, const std::vector<Register>& registers) {
+  const Reg& r = inst.uses[u];
+  const int count = registers[static_cast<std::size_t>(r.id)].count;
+  if (u + static_cast<std::size_t>(count) > inst.uses.size()) return 1;
+  for (int e = 0; e < count; ++e) {
+    const Reg& x = inst.uses[u + static_cast<std::size_t>(e)];
+    if (x.id != r.id || x.ahead != r.ahead || x.first != e) return 1;
+  }
+  return static_cast<std::size_t>(count);
+}
+
 int lds_reads(const Inst& inst, const std::vector<Register>& registers) {
   return Atom::lds_reads(inst.def.count * bits(registers[static_cast<std::size_t>(inst.def.id)].element));
 }

@@ -500,7 +500,12 @@ Derivation derive(const Code& code, Prover& prover) {
       digits /= of.size();
     }
     for (const std::size_t n : loops) ends.push_back(of_cases[n]);
-    Derivation d = provenance::Interpreter(code, prover, std::move(ends)).run();
+    provenance::Interpreter interpreter(code, prover, ends);
+    Derivation d = interpreter.run();
+    // Parts of one sum, of which the last trip has fewer than updates, are summed one by one.
+    if (!d.ok() && interpreter.joined())
+      if (Derivation apart = provenance::Interpreter(code, prover, std::move(ends), false).run(); apart.ok())
+        d = std::move(apart);
     if (which == 0) {
       out = std::move(d);
     } else {

@@ -34,15 +34,20 @@ enum class LeastEnd : std::uint8_t { size, other, nothing, none };
 
 class Interpreter {
 public:
-  /// `ends`: of each loop, and then of each that holds loops, what is looked at (`cases_of`).
-  Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends)
-      : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_), choices_(x_, context_) {
+  /// `ends`: of each loop, and then of each that holds loops, what is looked at (`cases_of`). `joins`: updates that follow one another
+  /// are one (find_one_sum).
+  Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends, bool joins = true)
+      : one_by_one_(!joins), code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()),
+        context_(p_.symbols()), ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_),
+        choices_(x_, context_) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
+  /// Whether there were such updates.
+  [[nodiscard]] bool joined() const { return !one_sum_.empty(); }
 
 private:
+  bool one_by_one_;
   // ------------------------------------------------------------ claims: derive.cpp
   void fail(const Refuted& r);
   // Recorded once: a claim that every trip makes again is one claim.

@@ -61,7 +61,7 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
     lane_sums_.insert(i.op);
     found = true;
   }
-  if (lane_sums_.size() != known)
+  if (!one_by_one_ && lane_sums_.size() != known)
     for (const CodeRegion& region : code_.regions)
       for (const auto* insts : {&region.prologue, &region.body, &region.epilogue}) find_one_sum(*insts);
   return found;

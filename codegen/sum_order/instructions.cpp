@@ -38,14 +38,8 @@ void Trees::one(const Inst& i) {
       Key key = {fold, static_cast<std::int64_t>(i.monoid)};
       std::vector<Value> of;
       for (std::size_t u = 0; u < i.uses.size(); ++u) {
-        // As the emitter joins them: whole registers as vectors, by halves.
-        const int count = g_.registers[static_cast<std::size_t>(i.uses[u].id)].count;
-        bool whole = count > 1 && u + static_cast<std::size_t>(count) <= i.uses.size();
-        for (int e = 0; e < count && whole; ++e) {
-          const Reg& x = i.uses[u + static_cast<std::size_t>(e)];
-          whole = x.id == i.uses[u].id && x.ahead == i.uses[u].ahead && x.first == e;
-        }
-        if (whole) key.push_back(-count);
+        if (const std::size_t count = whole_register(i, u, g_.registers); count > 1)
+          key.push_back(-static_cast<std::int64_t>(count));
         of.push_back(at(i.uses[u], t)), key.push_back(of.back().id);
       }
       return make(i, key, of);

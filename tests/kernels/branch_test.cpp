@@ -197,7 +197,10 @@ TEST_CASE("branches: what is left out of sums has to be 0") {
 TEST_CASE("branches: refused where they cannot be") {
   Program k("refused", Target::named("gfx942"), 64);
   const Sym n = k.size("n");
-  k.loop(n, 64, {}, [&](Sym t) { k.if_less(t, n, [] {}); });
+  const Fragment sum = k.zeros(Element::f32, line_tv(64, 1, 64), {64});
+  k.loop(n, 64, {}, [&](Sym t) {
+    k.if_less(t, n, [&] { k.update(sum, {}, [](const auto& v) { return v[0] * 2.0; }); });
+  });
   CHECK_THROWS_WITH(expand(k), Contains("a loop that holds loops or branches is not pipelined"));
   Program other("refused", Target::named("gfx942"), 64);
   CHECK_THROWS_WITH(other.if_less(other.position(0), other.size("n"), [] {}),

@@ -151,6 +151,10 @@ struct Register {
   int count = 1;        ///< elements a lane
   bool outside = false; ///< lives across trips: defined outside of loops, or accumulated
 };
+/// How many uses from number `u` on are a whole register of several elements, one after the other, or 1: as vectors such are folded by
+/// halves, (a0 + a2) + (a1 + a3), and single elements in order.
+[[nodiscard]] std::size_t whole_register(const Inst& inst, std::size_t u,
+                                         const std::vector<Register>& registers);
 /// Instructions that a read of LDS is, which lgkm counts: Atom::lds_reads of its bits.
 [[nodiscard]] int lds_reads(const Inst& inst, const std::vector<Register>& registers);
 

@@ -33,8 +33,20 @@ public:
     options.observer = &observer;
     EmulatorDevice device(isa::parse_arch(artifact_.arch), std::move(options));
     LoadedKernel kernel(device, artifact_);
-    const PlacedBuffers buffers(device, artifact_.contract, zeros(artifact_.contract, sizes_));
-    kernel.launch(plan_, buffers.addresses()[0]);
+    const auto& asked = artifact_.contract.buffers;
+    if (std::any_of(asked.begin(), asked.end(),
+                    [](const auto& b) { return static_cast<bool>(b.points_to); })) {
+      const PlacedBuffers buffers(device, artifact_.contract, zeros(artifact_.contract, sizes_));
+      return kernel.launch(plan_, buffers.addresses()[0]);
+    }
+    // Memory that nobody has written takes no room, however large the sizes are.
+    std::vector<Buffer> buffers;
+    std::vector<std::uint64_t> addresses;
+    for (const LaunchContract::Buffer& b : asked) {
+      buffers.emplace_back(device, static_cast<std::size_t>(std::max<std::int64_t>(b.bytes(sizes_), 16)));
+      addresses.push_back(buffers.back().address());
+    }
+    kernel.launch(plan_, addresses);
   }
 
 private:

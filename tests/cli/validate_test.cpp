@@ -283,7 +283,7 @@ TEST_CASE(
   // Another form, another type, another kernel: no verdict.
   for (const auto& [words, code, message] :
        {std::tuple<std::vector<std::string>, const char*, const char*>{
-            {"softmax", "--dtype", "bf16"}, "alone.hsaco", "work-items of a workgroup 64"},
+            {"softmax", "--dtype", "bf16"}, "alone.hsaco", "work-items of a workgroup 128"},
         {{"softmax", "--m", "16", "--n", "512", "--dtype", "bf16", "--auto", "no"},
          "alone.hsaco",
          "is of another form or kernel"},
@@ -292,7 +292,7 @@ TEST_CASE(
         {{"softmax", "--loops", "asm"}, "softmax.hsaco", "was made with --loops auto"},
         {{"softmax", "--arch", "gfx950"}, "softmax.hsaco", "code object is for gfx942"},
         {{"rmsnorm"}, "softmax.hsaco", "was made from softmax"},
-        {{"rmsnorm", "--auto", "no", "--threads", "64", "--kernel", "softmax"},
+        {{"rmsnorm", "--auto", "no", "--threads", "128", "--kernel", "softmax"},
          "alone.hsaco",
          "of another form or kernel: arguments"}}) {
     const Ran r = validated(words, at(code));

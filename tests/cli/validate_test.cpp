@@ -256,7 +256,7 @@ TEST_CASE(
     return inlay_command(words);
   };
   // What auto takes for these sizes has other workgroups than the form without sizes.
-  const std::vector<std::string> spec = {"softmax", "--m", "16", "--n", "512", "--dtype", "bf16"};
+  const std::vector<std::string> spec = {"softmax", "--m", "1024", "--n", "512", "--dtype", "bf16"};
   const auto bytes = build(folder, spec);
   std::ofstream(at("alone.hsaco"), std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -283,16 +283,16 @@ TEST_CASE(
   // Another form, another type, another kernel: no verdict.
   for (const auto& [words, code, message] :
        {std::tuple<std::vector<std::string>, const char*, const char*>{
-            {"softmax", "--dtype", "bf16"}, "alone.hsaco", "work-items of a workgroup 128"},
-        {{"softmax", "--m", "16", "--n", "512", "--dtype", "bf16", "--auto", "no"},
+            {"softmax", "--dtype", "bf16"}, "alone.hsaco", "work-items of a workgroup 64"},
+        {{"softmax", "--m", "1024", "--n", "512", "--dtype", "bf16", "--auto", "no"},
          "alone.hsaco",
          "is of another form or kernel"},
         {{"softmax", "--dtype", "f16"}, "softmax.hsaco", "was made with --dtype bf16"},
-        {{"softmax", "--m", "32"}, "softmax.hsaco", "was made with --m 16"},
+        {{"softmax", "--m", "32"}, "softmax.hsaco", "was made with --m 1024"},
         {{"softmax", "--loops", "asm"}, "softmax.hsaco", "was made with --loops auto"},
         {{"softmax", "--arch", "gfx950"}, "softmax.hsaco", "code object is for gfx942"},
         {{"rmsnorm"}, "softmax.hsaco", "was made from softmax"},
-        {{"rmsnorm", "--auto", "no", "--threads", "128", "--kernel", "softmax"},
+        {{"rmsnorm", "--auto", "no", "--threads", "64", "--kernel", "softmax"},
          "alone.hsaco",
          "of another form or kernel: arguments"}}) {
     const Ran r = validated(words, at(code));

@@ -433,6 +433,12 @@ void Trees::store_to(const Inst& i) {
     if (has_row && (i.access.gathered(row) || std::find(in.begin(), in.end(), trip) != in.end()))
       of_row.insert(trip);
   }
+  const auto asks_trip = [&](const Causes& of) {
+    for (std::size_t c = 0; c < causes.size() && !of_row.empty(); ++c)
+      if (of[c] && causes[c].what == Cause::What::trip && of_row.contains(causes[c].atom)) return true;
+    return false;
+  };
+  s.by_trip = s.by_trip || asks_trip(all);
   // Both may be open in one launch.
   const auto together = [](const Key& a, const Key& b) {
     return std::none_of(a.begin(), a.end(),
@@ -470,9 +476,7 @@ void Trees::store_to(const Inst& i) {
           column.push_back(origin[a].number);
           column.push_back(origin[a].constant + at_axis[a][slot]);
         }
-      for (std::size_t c = 0; c < causes.size() && !of_row.empty(); ++c)
-        s.by_trip =
-            s.by_trip || (here[c] && causes[c].what == Cause::What::trip && of_row.contains(causes[c].atom));
+      s.by_trip = s.by_trip || asks_trip(here);
       if (of_column == s.by_column.end() || of_column->first != column) {
         of_column = s.by_column.try_emplace(column).first;
         auto& ways = of_column->second;

@@ -231,6 +231,13 @@ class Guide(unittest.TestCase):
             k.loop(m, 1, lambda t: store(one_or_other(k, less_signed(integer(k.number(t)), k.integer(2)), fold(t, 4), fold(t, 1)), t),
                    distance=0, ring=1)
 
+        def by_trip_in_branches(k, m, n, fold, store):
+            w = k.workgroups(0, m, 8)
+
+            def row(t):
+                k.if_less(t, 2, lambda: store(fold(8 * w + t, 4), 8 * w + t), lambda: store(fold(8 * w + t, 1), 8 * w + t))
+            k.loop(8, 1, row, distance=0, ring=1)
+
         def in_a_branch(k, m, n, fold, store):
             w = k.workgroups(0, m, 2)
             store(fold(2 * w, 4), 2 * w)
@@ -253,7 +260,7 @@ class Guide(unittest.TestCase):
             store(one_or_other(k, less_signed(integer(k.number(n)), k.integer(100)), fold(w, 4), fold(w, 1)), w)
 
         for build, facts, claim in ((last_by_itself, {"least": 6}, "batch-invariant"), (two_loops, {"least": 6}, "batch-invariant"),
-                                    (by_trip, {}, "position-invariant"), (in_a_branch, {"multiple": 2}, "position-invariant"),
+                                    (by_trip, {}, "position-invariant"), (by_trip_in_branches, {}, "position-invariant"), (in_a_branch, {"multiple": 2}, "position-invariant"),
                                     (by_vectors, {"multiple": 2}, "position-invariant"),
                                     (rounded_otherwise, {"multiple": 2}, "position-invariant"),
                                     (by_another_size, {}, "split-invariant")):

@@ -217,20 +217,15 @@ void along_rows(std::vector<OrderClaim>& out, const Program& p, Trees& trees, Sy
     out.push_back(std::move(b));
     return;
   }
-  for (const auto& [tensor, s] : trees.stored)
-    if (s.by_trip) {
-      out.push_back(undecided(of_place,
-                              "a row of " + p.tensor(tensor).name + " may depend on the trip that has it",
-                              s.at->op, s.at->where));
-      return;
-    }
-  for (const auto& [tensor, s] : trees.stored)
-    if (s.apart) {
-      out.push_back(undecided(
-          of_place, "rows of a tile of " + p.tensor(tensor).name + " are summed in different orders",
-          s.at->op, s.at->where));
-      return;
-    }
+  for (const auto& [tensor, s] : trees.stored) {
+    if (!s.by_trip && !s.apart) continue;
+    const std::string& name = p.tensor(tensor).name;
+    out.push_back(undecided(of_place,
+                            s.by_trip ? "a row of " + name + " may depend on the trip that has it"
+                                      : "rows of a tile of " + name + " are summed in different orders",
+                            s.at->op, s.at->where));
+    return;
+  }
   if (const Cause* c = judge.first([&](const Cause& x) {
         if (x.what != Cause::What::grid) return false;
         for (const GridAxis& g : p.grid())

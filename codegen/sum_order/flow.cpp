@@ -178,12 +178,12 @@ void Trees::run_loop(std::size_t number) {
       for (std::size_t s = 0; s < now.size(); ++s) {
         now[s].row = after_trip(now[s].row, *r.t.as_atom());
         const int begun = begin[s].id;
-        if (const std::array<int, 3> of = {init[s].id, now[s].id, begun}; of == same) {
+        const std::array<int, 3> of = {init[s].id, now[s].id, begun};
+        if (of == same) {
           now[s].id = now[s - 1].id;
           continue;
-        } else {
-          same = of;
         }
+        same = of;
         now[s].id = intern({loop, static_cast<std::int64_t>(number), init[s].id, now[s].id, begun},
                            own | causes_of(init[s].id) | causes_of(now[s].id) | causes_of(begun),
                            node(init[s].id).exact && node(now[s].id).exact);

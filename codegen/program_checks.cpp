@@ -98,10 +98,10 @@ void check_elements(const char* operation, const Target& target, const std::vect
   for (const Element e : from)
     if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32, Element::i8}) &&
         !is_float8(target, e))
-      refuse("no conversion of " + to_string(e) + " to f32, in which it computes",
+      refuse("it computes in f32, to which " + to_string(e) + " is not converted",
              "operands of f32, f16, bf16, i32, i8, " + of_target);
   if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8}) && !is_float8(target, to))
-    refuse("no conversion of f32, in which it computes, to " + to_string(to),
+    refuse("it computes in f32, which is not converted to " + to_string(to),
            "f32, f16, bf16, i8, " + of_target +
                (to == Element::i32 ? "; i32 of integers: truncated(x), truncated(nearest(x)); a sum or a "
                                      "fold is f32 until it is over"

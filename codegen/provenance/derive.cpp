@@ -289,14 +289,18 @@ void Interpreter::unknown_trips(const CodeRegion& r) {
                  std::to_string(other->tile));
     if (other->extent == r.extent || !last_trip_.contains(other)) continue;
     const std::string at = to_string(cut), &n = size->name;
+    const bool uncut = cut == Sym(0) || its_cut == Sym(0);
     if (cut == its_cut)
       refute("the loop runs at least once", to_string(r.extent),
              "it may end at 0: k.if_less(" + at + ", " + n + ", ..) around it says where not");
     refute("loops over one size begin and end at one place inside of it",
            to_string(r.extent) + " and " + to_string(other->extent),
-           n + " is cut at " + at + " and at " + to_string(its_cut) + "\n  hint   k.loop(min(" + n +
-               ", c), ..) and, in k.if_less(c, " + n + ", ..), k.loop(c, " + n +
-               ", ..) with one c in all loops; or all of " + n +
+           n +
+               (uncut ? " is cut at " + (cut == Sym(0) ? to_string(its_cut) : at) +
+                            " in one and whole in the other"
+                      : " is cut at " + at + " and at " + to_string(its_cut)) +
+               "\n  hint   k.loop(min(" + n + ", c), ..) and, in k.if_less(c, " + n + ", ..), k.loop(c, " +
+               n + ", ..) with one c in all loops; or all of " + n +
                ", and k.if_less by the trip's number in it");
   }
   refute("the loop's extent is a size of the kernel", to_string(r.extent),

@@ -221,7 +221,7 @@ TEST_CASE("a map gives the element types that f32 is converted to; the others ar
       {Element::f32, Element::i32, "gfx942", no + "i32"},
       {Element::f32, Element::i1, "gfx942", no + "i1"},
       {Element::f32, Element::e2m1, "gfx942", no + "e2m1"},
-      {Element::f32, Element::f64, "gfx942", no + "f64"},
+      {Element::f32, Element::f64, "gfx942", "map: no conversion between f32 and f64"},
       {Element::i8, Element::f32, "gfx942", ""},
       {Element::e4m3fn, Element::f32, "gfx950", ""},
       {Element::i16, Element::f32, "gfx942", "map: it computes in f32, to which i16 is not converted"},

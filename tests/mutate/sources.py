@@ -77,7 +77,8 @@ DAMAGED = ["machine_mutations --kernels integers --sample 8 --seed 13 --least 60
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_values", "algebra_laws ~[#exhaustive_laws_test]~[.]"])]),
     "codegen": ("codegen", "algebra;solver;codegen;runtime;validate;kernels;cli", [
-        ("codegen/provenance/", PROVED + DRAWN + RUNS), ("codegen/(address|expand|emit_ir|emit_asm|schedule/)", PROVED[:1] + RUNS + SCHEDULED + DRAWN + ["adversary"])]),
+        ("codegen/provenance/", PROVED + DRAWN + RUNS), ("codegen/(address|expand|emit_ir|emit_asm|schedule/)", PROVED[:1] + RUNS + SCHEDULED + DRAWN + ["adversary"]),
+        ("codegen/sum_order", ["kernel_orders ~[.]", "kernel_orders [nightly]"])]),
     "validate": ("validate", "algebra;solver;codegen;runtime;validate;kernels;cli", [
         ("validate/claims|values_at_sizes", ["validate_code [#claims_test],[#values_test]"]), ("", VALIDATED + ["validate_code ~[.]"] + DAMAGED)]),
     "solver": ("solver", "algebra;solver", [

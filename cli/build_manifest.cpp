@@ -53,6 +53,27 @@ bool lies_row_by_row(const codegen::Tensor& t) {
   return true;
 }
 
+launch::Argument buffer_of(const codegen::Tensor& t, const std::set<int>& zeros) {
+  launch::Argument out;
+  out.kind = launch::Argument::Kind::buffer;
+  out.name = t.name;
+  out.type = to_string(t.element);
+  out.output = t.output;
+  if (t.device >= 0) out.device = static_cast<std::uint32_t>(t.device);
+  if (t.output && t.in_place)
+    out.before = launch::Argument::Before::data;
+  else if (t.output && zeros.contains(t.id))
+    out.before = launch::Argument::Before::zeros;
+  // Up to the last element; strides in memory are not negative.
+  std::vector<Sym> last;
+  for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
+  const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
+  out.bytes = launch::Formula(to_string(floor_div(bits + Sym(7), Sym(8))));
+  if (lies_row_by_row(t))
+    for (const Sym& extent : t.shape) out.shape.emplace_back(to_string(extent));
+  return out;
+}
+
 } // namespace
 
 launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::string& code,
@@ -72,30 +93,20 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
         size.value = *v;
     m.sizes.push_back(std::move(size));
   }
-  const std::set<int> zeros = zeros_before(artifact.source->program);
+  const codegen::Program& program = artifact.source->program;
+  const std::set<int> zeros = zeros_before(program);
   std::vector<const codegen::Tensor*> tensors; // in the order of the contract's buffers
-  for (const codegen::Tensor& t : artifact.source->program.tensors())
+  for (const codegen::Tensor& t : program.tensors())
     if (t.space == codegen::Space::global && t.addresses < 0) tensors.push_back(&t);
   for (const auto& a : c.arguments) {
     launch::Argument out;
     if (a.buffer) {
       const codegen::Tensor& t = *tensors.at(a.number);
-      out.kind = launch::Argument::Kind::buffer;
-      out.name = t.name;
-      out.type = to_string(t.element);
-      out.output = t.output;
-      if (t.device >= 0) out.device = static_cast<std::uint32_t>(t.device);
-      if (t.output && t.in_place)
-        out.before = launch::Argument::Before::data;
-      else if (t.output && zeros.contains(t.id))
-        out.before = launch::Argument::Before::zeros;
-      // Up to the last element; strides in memory are not negative.
-      std::vector<Sym> last;
-      for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
-      const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
-      out.bytes = launch::Formula(to_string(floor_div(bits + Sym(7), Sym(8))));
-      if (lies_row_by_row(t))
-        for (const Sym& extent : t.shape) out.shape.emplace_back(to_string(extent));
+      out = buffer_of(t, zeros);
+      for (const codegen::Tensor& to : program.tensors())
+        if (to.addresses == t.id) out.points_to.push_back(buffer_of(to, zeros));
+      for (const codegen::Problems::Own& own : program.problems().sizes)
+        if (own.table == t.id) out.values_of = to_string(own.size);
     } else {
       out.kind = launch::Argument::Kind::size;
       out.name = c.sizes.at(a.number).name;

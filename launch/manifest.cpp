@@ -137,6 +137,9 @@ Argument argument_of(const Json& j, const std::string& where) {
     if (const Json* extents = f.list("shape", false))
       for (const Json& extent : *extents) a.shape.push_back(f.formula_of(extent, "shape"));
     if (f.has("device")) a.device = f.get<std::uint32_t>("device");
+    if (f.has("points_to"))
+      a.points_to.push_back(argument_of(f.get<Json>("points_to"), where + ", points_to"));
+    a.values_of = f.get<std::string>("values_of", "");
     a.file = f.get<std::string>("file", "");
     a.file_offset = f.get<std::uint64_t>("file_offset", 0);
   }
@@ -152,6 +155,24 @@ Argument argument_of(const Json& j, const std::string& where) {
     f.fail("type", "is '" + a.type + "', sizes are i32 or i64");
   f.done();
   return a;
+}
+
+Json json_of(const Argument& a) {
+  Json out = {{"name", a.name}, {"kind", kinds[static_cast<std::size_t>(a.kind)]}};
+  if (!a.type.empty()) out["type"] = a.type;
+  if (a.kind == Argument::Kind::buffer) {
+    out["output"] = a.output;
+    if (a.before != Argument::Before::anything) out["before"] = befores[static_cast<std::size_t>(a.before)];
+    out["bytes"] = a.bytes.text();
+    for (const Formula& extent : a.shape) out["shape"].push_back(extent.text());
+    for (const Argument& to : a.points_to) out["points_to"] = json_of(to);
+    if (!a.values_of.empty()) out["values_of"] = a.values_of;
+    if (!a.file.empty()) out["file"] = a.file;
+    if (a.file_offset != 0) out["file_offset"] = a.file_offset;
+    if (a.device) out["device"] = *a.device;
+  }
+  if (a.kind == Argument::Kind::value) out["hex"] = hex(a.value);
+  return out;
 }
 
 } // namespace
@@ -268,21 +289,7 @@ std::string Manifest::text() const {
     j["sizes"].push_back(std::move(one));
   }
   j["arguments"] = Json::array();
-  for (const Argument& a : arguments) {
-    Json one = {{"name", a.name}, {"kind", kinds[static_cast<std::size_t>(a.kind)]}};
-    if (!a.type.empty()) one["type"] = a.type;
-    if (a.kind == Argument::Kind::buffer) {
-      one["output"] = a.output;
-      if (a.before != Argument::Before::anything) one["before"] = befores[static_cast<std::size_t>(a.before)];
-      one["bytes"] = a.bytes.text();
-      for (const Formula& extent : a.shape) one["shape"].push_back(extent.text());
-      if (!a.file.empty()) one["file"] = a.file;
-      if (a.file_offset != 0) one["file_offset"] = a.file_offset;
-      if (a.device) one["device"] = *a.device;
-    }
-    if (a.kind == Argument::Kind::value) one["hex"] = hex(a.value);
-    j["arguments"].push_back(std::move(one));
-  }
+  for (const Argument& a : arguments) j["arguments"].push_back(json_of(a));
   j["grid"] = {grid[0].text(), grid[1].text(), grid[2].text()};
   j["block"] = block;
   j["lds"] = lds;

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <regex>
 
@@ -166,6 +167,30 @@ std::vector<std::vector<std::int64_t>> shapes(const Built& b,
   return out;
 }
 
+/// Launches under stress, each of which has to leave what `after` says. Errors: std::runtime_error, where one leaves something else.
+void stressed(const Built& b, runtime::EmulatorOptions options, unsigned stress,
+              const std::vector<kernels::Bytes>& after,
+              const std::function<std::string(std::size_t)>& name_of,
+              const std::function<std::vector<kernels::Bytes>(const runtime::EmulatorOptions&)>& launched) {
+  options.stress = true;
+  for (unsigned seed = 1; seed <= stress; ++seed) {
+    options.seed = seed;
+    std::vector<kernels::Bytes> again;
+    try {
+      again = launched(options);
+    } catch (const std::exception& e) {
+      throw std::runtime_error(fmt::format("under stress, seed {}: {}", seed, e.what()));
+    }
+    for (std::size_t i = 0; i < after.size(); ++i)
+      if (const auto at = std::mismatch(after[i].begin(), after[i].end(), again[i].begin());
+          at.first != after[i].end())
+        throw std::runtime_error(
+            fmt::format("{}: byte {} of {} is {:#04x} in a plain run and {:#04x} under stress, seed {}",
+                        b.artifact.kernel, at.first - after[i].begin(), name_of(i),
+                        std::to_integer<int>(*at.first), std::to_integer<int>(*at.second), seed));
+  }
+}
+
 /// One launch on arrays of bytes, where they lie; of several devices those of the first come first. With launches under stress the first is
 /// made on copies, and arrays are written when all have left the same bits. Errors: std::runtime_error, where one leaves others.
 void run(const Built& b, const std::vector<py::buffer>& arrays,
@@ -182,30 +207,104 @@ void run(const Built& b, const std::vector<py::buffer>& arrays,
   }
   std::vector<kernels::Bytes> data;
   for (const auto& x : buffers) data.emplace_back(x.begin(), x.end());
-  const auto launched = [&] {
-    return kernels::run(*kernels::open_device("emulator", b.artifact.arch, options), b.artifact, data, sizes);
+  const auto launched = [&](const runtime::EmulatorOptions& how) {
+    return kernels::run(*kernels::open_device("emulator", b.artifact.arch, how), b.artifact, data, sizes);
   };
-  const std::vector<kernels::Bytes> after = launched();
+  const std::vector<kernels::Bytes> after = launched(options);
   const auto& of_contract = b.artifact.contract.buffers;
-  options.stress = true;
-  for (unsigned seed = 1; seed <= stress; ++seed) {
-    options.seed = seed;
-    std::vector<kernels::Bytes> again;
-    try {
-      again = launched();
-    } catch (const std::exception& e) {
-      throw std::runtime_error(fmt::format("under stress, seed {}: {}", seed, e.what()));
-    }
-    for (std::size_t i = 0; i < after.size(); ++i)
-      if (const auto at = std::mismatch(after[i].begin(), after[i].end(), again[i].begin());
-          at.first != after[i].end())
-        throw std::runtime_error(fmt::format(
-            "{}: byte {} of {} is {:#04x} in a plain run and {:#04x} under stress, seed {}",
-            b.artifact.kernel, at.first - after[i].begin(), of_contract[i % of_contract.size()].name,
-            std::to_integer<int>(*at.first), std::to_integer<int>(*at.second), seed));
-  }
+  stressed(
+      b, options, stress, after, [&](std::size_t i) { return of_contract[i % of_contract.size()].name; },
+      launched);
   for (std::size_t i = 0; i < after.size() && i < buffers.size(); ++i)
     if (of_contract[i % of_contract.size()].output) std::ranges::copy(after[i], buffers[i].begin());
+}
+
+/// Sizes by name of each problem: `given` of all, in which own sizes are the largest, and those of `own` by problem.
+std::vector<std::map<std::string, std::int64_t>>
+sizes_of_problems(const std::map<std::string, std::int64_t>& given,
+                  const std::map<std::string, std::vector<std::int64_t>>& own, std::size_t count) {
+  std::vector<std::map<std::string, std::int64_t>> out(count, given);
+  for (const auto& [name, values] : own)
+    for (std::size_t z = 0; z < count; ++z) out[z][name] = values.at(z);
+  return out;
+}
+
+/// What the entries of each table of pointers point to, in the order of the tables; nothing for one problem.
+std::vector<launch::Argument> of_problems(const Built& b) {
+  std::vector<launch::Argument> out;
+  for (const launch::Argument& a : b.manifest.arguments)
+    out.insert(out.end(), a.points_to.begin(), a.points_to.end());
+  return out;
+}
+
+/// A launch for many problems, on copies: arrays[t][z] is tensor t of problem z, or nothing for one without elements; outputs are written
+/// when nothing was found. Errors: as of `run`; std::invalid_argument for sizes that no problem has, and for too few bytes.
+void run_problems(const Built& b, const std::vector<std::vector<std::optional<py::buffer>>>& arrays,
+                  const std::map<std::string, std::int64_t>& given,
+                  const std::map<std::string, std::vector<std::int64_t>>& own, const std::string& checks,
+                  unsigned stress) {
+  const kernels::LaunchContract& contract = b.artifact.contract;
+  kernels::Problem problem;
+  problem.launch = contract.plan(sizes_of(b, given));
+  const std::size_t count = own.begin()->second.size();
+  const std::vector<launch::Argument> pointed = of_problems(b);
+  const auto each = sizes_of_problems(given, own, count);
+  for (const auto& sizes : each) // 0 in the place of an own size is nothing to do
+    if (std::ranges::none_of(own, [&](const auto& o) { return sizes.at(o.first) == 0; }))
+      static_cast<void>(contract.plan(sizes_of(b, sizes)));
+  std::vector<std::size_t> tables;
+  for (const kernels::LaunchContract::Buffer& buffer : contract.buffers) {
+    auto& table = problem.buffers.emplace_back(kernels::Problem::Buffer{buffer.name, {}, false});
+    if (buffer.points_to) tables.push_back(problem.buffers.size() - 1);
+    if (buffer.own < 0) continue;
+    for (const std::int64_t value : own.at(contract.sizes[static_cast<std::size_t>(buffer.own)].name)) {
+      const auto number = static_cast<std::int32_t>(value);
+      const auto bytes = std::as_bytes(std::span(&number, 1));
+      table.data.insert(table.data.end(), bytes.begin(), bytes.end());
+    }
+  }
+  std::vector<std::pair<std::size_t, std::span<std::byte>>> written;
+  for (std::size_t z = 0; z < count; ++z)
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      kernels::Problem::Buffer& table = problem.buffers[tables[t]];
+      table.data.resize(table.data.size() + sizeof(std::uint64_t));
+      const auto& array = arrays.at(t).at(z);
+      table.points_to.push_back(array ? static_cast<int>(problem.buffers.size()) : -1);
+      if (!array) continue;
+      const launch::Argument& of = pointed.at(t);
+      const std::string name = fmt::format("{} of problem {}", of.name, z);
+      const std::span<std::byte> memory = memory_of(*array);
+      if (const std::int64_t least = of.bytes(each[z]); static_cast<std::int64_t>(memory.size()) < least)
+        throw std::invalid_argument(fmt::format("{}: {} has {} bytes, and {} are wanted", b.artifact.kernel,
+                                                name, memory.size(), least));
+      if (of.output) written.emplace_back(problem.buffers.size(), memory);
+      problem.buffers.push_back({name, {memory.begin(), memory.end()}, of.output});
+    }
+  const py::gil_scoped_release release;
+  runtime::EmulatorOptions options;
+  options.checks = runtime::Checks::parse(checks);
+  const auto launched = [&](const runtime::EmulatorOptions& how) {
+    return kernels::run(*kernels::open_device("emulator", b.artifact.arch, how), b.artifact, problem);
+  };
+  const std::vector<kernels::Bytes> after = launched(options);
+  stressed(
+      b, options, stress, after, [&](std::size_t i) { return problem.buffers[i].name; }, launched);
+  for (const auto& [i, memory] : written) std::ranges::copy(after[i], memory.begin());
+}
+
+/// The extents of each tensor in each problem, or none where its elements do not lie row by row.
+std::vector<std::vector<std::vector<std::int64_t>>>
+shapes_of_problems(const Built& b, const std::map<std::string, std::int64_t>& given,
+                   const std::map<std::string, std::vector<std::int64_t>>& own) {
+  std::vector<std::vector<std::vector<std::int64_t>>> out;
+  for (const launch::Argument& a : of_problems(b)) {
+    auto& of = out.emplace_back();
+    for (const auto& sizes : sizes_of_problems(given, own, own.begin()->second.size())) {
+      auto& shape = of.emplace_back();
+      for (const launch::Formula& extent : a.shape) shape.push_back(extent(sizes));
+    }
+  }
+  return out;
 }
 
 py::list items(const kernels::ProofReport& report) {
@@ -328,6 +427,8 @@ void add_built(py::module_& m) {
                     "refuted is a ProgramError.")
       .def("_run", &run)
       .def("_shapes", &shapes)
+      .def("_run_problems", &run_problems)
+      .def("_shapes_of_problems", &shapes_of_problems)
       .def("__repr__", [](const Built& b) {
         return fmt::format("<Artifact {} for {}, {} bytes, {} claims proved>", b.artifact.kernel,
                            b.artifact.arch, b.artifact.hsaco.size(), b.artifact.proofs.proved());

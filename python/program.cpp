@@ -637,6 +637,13 @@ void add_program(py::module_& m) {
            "workers"_a,
            "That many workgroups walk over all tiles of the grid, and run the program once for each of "
            "theirs.")
+      .def("problems", located(+[](const Owner& k, Name count, const std::vector<PySym>& own) {
+             to(k).problems(count, of(k, own), here());
+           }),
+           "count"_a, "own"_a,
+           "One launch for many problems: each has tensors of its own, and these sizes. In artifact.run a "
+           "tensor is then "
+           "a list of arrays, one a problem, and an own size a list of numbers (docs/guide/35-problems.md).")
       .def("waves_per_simd", located(+[](const Owner& k, int waves) { to(k).waves_per_simd(waves, here()); }),
            "waves"_a, "A limit on registers: room for so many waves on a SIMD, or the build refuses.")
       .def("uniform", located(+[](const Owner& k, const PyTensor& table, const PySym& at) {

@@ -79,11 +79,14 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
   kernels::Problem problem = kernel->problem(form->flags, 1);
   const kernels::Artifact& artifact = *form->artifact;
   const auto& of_contract = artifact.contract.buffers;
-  // What the kernel itself writes and nobody asks for is its own: counters, parts of sums.
+  // What the kernel itself writes and nobody asks for is its own: counters, parts of sums. So are tables of many problems.
   const auto written = [&](std::size_t i) { return i < of_contract.size() && of_contract[i].output; };
+  const auto table = [&](std::size_t i) {
+    return i < of_contract.size() && (of_contract[i].points_to || of_contract[i].own >= 0);
+  };
   std::string known;
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-    if (const auto& b = problem.buffers[i]; b.output || !written(i))
+    if (const auto& b = problem.buffers[i]; b.output || !(written(i) || table(i)))
       known += (known.empty() ? "" : ", ") + b.name;
   std::vector<std::optional<std::span<std::byte>>> given(problem.buffers.size());
   for (const auto& [key, value] : buffers) {
@@ -101,12 +104,12 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
   if (!shape_check.is_none())
     for (const auto& [buffer, shape] : shapes_of(artifact, problem.launch))
       shape_check(buffer, py::tuple(py::cast(shape)));
-  const bool one = artifact.contract.devices == 1;
+  const bool one = artifact.contract.devices == 1 && problem.buffers.size() == of_contract.size();
   std::vector<py::array_t<std::uint8_t>> arrays; // of outputs
   std::vector<std::span<std::byte>> places;
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     auto& b = problem.buffers[i];
-    if (!given[i] && !b.output && !written(i))
+    if (!given[i] && !b.output && !written(i) && !table(i))
       throw std::invalid_argument(name + ": input '" + b.name +
                                   "' is missing\n  hint   inputs and outputs are " + known);
     if (one && given[i] && !written(i)) { // nobody changes it
@@ -199,10 +202,16 @@ py::dict kernel_choice(const std::string& name, const kernels::Flags& flags, boo
 }
 
 // name, bytes, whether it is an output: of the buffers for these options, in the order of the kernel's arguments.
+// Of many problems those of each, without the tables that say where they lie.
 py::list kernel_buffers(const std::string& name, const kernels::Flags& flags) {
   py::list out;
-  for (const auto& b : kernels::find_kernel(name)->problem(flags, 1).buffers)
-    out.append(py::make_tuple(b.name, b.data.size(), b.output));
+  const kernels::Problem problem = kernels::find_kernel(name)->problem(flags, 1);
+  const auto& all = problem.buffers;
+  const bool many = std::ranges::any_of(all, [](const auto& b) { return !b.points_to.empty(); });
+  const auto tables =
+      many ? std::ranges::count_if(problem.launch.arguments, [](const auto& a) { return a.buffer >= 0; }) : 0;
+  for (auto b = all.begin() + tables; b != all.end(); ++b)
+    out.append(py::make_tuple(b->name, b->data.size(), b->output));
   return out;
 }
 

@@ -49,7 +49,7 @@ def buffers(name, /, **options):
         words = _chosen(name, tuple(kernel_flags(options).items()))
         about = _arguments(name, tuple(words.items()))
         asked = _asked(name, words, about)
-        return [{"name": b.lower(), "type": about[b.lower()]["type"], "bytes": size, "input": _read(asked, about, b.lower()), "output": output}
+        return [{"name": b.lower(), "type": about[_tensor_of(b)]["type"], "bytes": size, "input": _read(asked, about, b.lower()), "output": output}
                 for b, size, output in _inlay.kernel_buffers(name, words) if b.lower() in asked]
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
@@ -57,8 +57,14 @@ def buffers(name, /, **options):
 
 @functools.lru_cache(maxsize=256)
 def _arguments(name, words):
-    """What the launch manifest says of each buffer, by its name."""
-    return {a["name"].lower(): a for a in json.loads(_inlay.kernel_manifest(name, dict(words)))["arguments"] if a["kind"] == "buffer"}
+    """What the launch manifest says of each buffer, by its name; of many problems of each tensor, in the place of its table."""
+    of = [a for a in json.loads(_inlay.kernel_manifest(name, dict(words)))["arguments"] if a["kind"] == "buffer" and "values_of" not in a]
+    return {a["name"].lower(): a for a in (a.get("points_to", a) for a in of)}
+
+
+def _tensor_of(buffer):
+    """`a` of `a of problem 2` and of `a of device 2`."""
+    return buffer.lower().partition(" of ")[0]
 
 
 def run_kernel(name, inputs, /, *, device="auto", arch=None, check="all", **options):
@@ -98,16 +104,19 @@ def _emulated(name, inputs, check, options, shape_check=None):
         words = _chosen(name, tuple(kernel_flags(options).items()))
         about = _arguments(name, tuple(words.items()))
         _complete(name, inputs, about, _asked(name, words, about))
-        _same_elements(name, inputs, {n: a["type"] for n, a in about.items()})
+        _same_elements(name, inputs, {n: about.get(_tensor_of(n), {}).get("type") for n in inputs})
         names = {buffer.lower(): buffer for buffer, _, _ in _inlay.kernel_buffers(name, words)}
         out = _inlay.run_kernel(name, words, {names.get(k.lower(), k): _bytes(v) for k, v in inputs.items()}, checks(check), shape_check)
     except (RuntimeError, ValueError) as e:
         raise CommandError(str(e)) from None
-    return {n.lower(): (data, about[n.lower().partition(" of device ")[0]]["type"]) for n, data in out.items()}
+    return {n.lower(): (data, about[_tensor_of(n)]["type"]) for n, data in out.items()}
 
 
 def _launched(name, inputs, like, where, options):
     """The same on the GPU, of the options that the kernel was built for."""
+    if any(" of problem " in n for n in inputs):
+        raise CommandError(f"{name}: many problems are launched here on the emulator\n"
+                           f"  hint   on the GPU inlay.load(FILE) of what `inlay build {name}` writes, whose tables are tensors: int64 of each x.data_ptr(), int32 of the sizes")
     built = _built(name, where, tuple(sorted(options.items())))
     kernel, known = built.kernel, [n.lower() for n in built.kernel.buffers]
     types = dict(zip(known, kernel._types))
@@ -137,12 +146,12 @@ def _launched(name, inputs, like, where, options):
 
 def _asked(name, words, about):
     """The buffers that are not the kernel's own, as counters and parts of sums, and which of them are outputs."""
-    return {b.lower(): output for b, _, output in _inlay.kernel_buffers(name, words) if output or not about.get(b.lower(), {}).get("output")}
+    return {b.lower(): output for b, _, output in _inlay.kernel_buffers(name, words) if output or not about.get(_tensor_of(b), {}).get("output")}
 
 
 def _read(asked, about, buffer):
     """Whether the kernel reads what a buffer holds before the launch, or keeps some of it."""
-    return not asked[buffer] or about.get(buffer, {}).get("before") == "data"
+    return not asked[buffer] or about.get(_tensor_of(buffer), {}).get("before") == "data"
 
 
 def _complete(name, inputs, about, asked):

@@ -87,6 +87,8 @@ def _run(self, *buffers, check="all", stress=0, **sizes):
     flat: an array of as many dimensions with other extents is refused, but where rows are counted by other dimensions. One that is not contiguous is copied, there and back. A size of 0 that leaves nothing to write is no launch.
     Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
     that is no peer's; their ranks are given by themselves.
+    Of a program for many problems, k.problems("groups", [m]), each tensor is a list with an array for each of them, None where it has no elements, and
+    each own size a list of numbers: artifact.run([c0, c1], [a0, a1], [b0, b1], m=[300, 17], n=64, k=32). How many there are follows.
     `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
     Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program; for other
     bits under stress, and then nothing is written.
@@ -94,6 +96,8 @@ def _run(self, *buffers, check="all", stress=0, **sizes):
     import numpy
 
     manifest = json.loads(self.manifest)
+    if any("points_to" in a for a in manifest["arguments"]):
+        return _run_problems(self, manifest["arguments"], buffers, check, stress_count(stress), sizes)
     if len(buffers) != len(self.buffers):
         raise CommandError(f"{self.kernel}: {len(buffers)} buffers were given\n  hint   {', '.join(self.buffers)}, in this order")
     devices, sets = _sets(manifest, buffers)
@@ -119,6 +123,54 @@ def _run(self, *buffers, check="all", stress=0, **sizes):
             a[...] = taken.view(a.dtype).reshape(a.shape)
 
 
+def _run_problems(self, arguments, buffers, check, stress, sizes):
+    """One launch for many problems, on copies of their arrays."""
+    import numpy
+
+    tensors, own = [a["points_to"] for a in arguments if "points_to" in a], [a["values_of"] for a in arguments if "values_of" in a]
+    counted, names = next(a["shape"][0] for a in arguments if "values_of" in a), [t["name"] for t in tensors]
+    if len(buffers) != len(names):
+        raise CommandError(f"{self.kernel}: {len(buffers)} buffers were given\n  hint   {', '.join(names)}, in this order, each a list of arrays, one a problem")
+    if counted in sizes:
+        raise TypeError(f"size {counted} is how many problems there are: that many arrays and own sizes are given")
+    count = None
+    for what, given in [(f"buffer {n}", b) for n, b in zip(names, buffers)] + [(f"size {n}", sizes[n]) for n in own if n in sizes]:
+        if not isinstance(given, (list, tuple)) and not (what.startswith("size") and getattr(given, "ndim", 0) == 1):
+            raise TypeError(f"{what} is each problem's own\n  hint   a list, with one for each problem")
+        count = len(given) if count is None else count
+        if len(given) != count:
+            raise TypeError(f"{what}: a list of {len(given)}, where others have {count}: one for each problem")
+    if not count:
+        raise TypeError(f"{self.kernel}: no problem was given")
+    values = {n: [size_number(n, v) for v in sizes[n]] for n in own if n in sizes}
+    sizes = {n: sorted(values[n])[-1] if n in values else size_number(n, v) for n, v in sizes.items()}
+    if missing := [n for n in self.sizes if n != counted and n not in sizes]:
+        raise CommandError(f"{self.kernel}: size {missing[0]} is missing" + ("\n  hint   a list, with one for each problem" if missing[0] in own else ""))
+    for n, v in [(n, v) for n in own for v in values[n] if v < 0]:
+        raise CommandError(f"{self.kernel}: {n} = {v} of a problem\n  hint   0, which is nothing to do, or more")
+    sizes[counted] = count
+    try:
+        shapes = self._shapes_of_problems(sizes, values)
+    except (RuntimeError, ValueError) as e:
+        raise CommandError(str(e)) from None
+    nothing = [any(values[n][z] == 0 for n in own) or all(0 in shapes[t][z] for t, of in enumerate(tensors) if of["output"]) for z in range(count)]
+    if all(nothing):
+        return
+    listed = [(t, z, a) for t, given in enumerate(buffers) for z, a in enumerate(given) if not (nothing[z] and a is None)]
+    arrays = checked([(f"{names[t]} of problem {z}", tensors[t]["type"], shapes[t][z], tensors[t]["output"], a) for t, z, a in listed])
+    given = [[None] * count for _ in names]
+    for (t, z, _), a in zip(listed, arrays):
+        given[t][z] = bytes_of(a) if a.size else None
+    try:
+        self._run_problems(given, sizes, values, checks(check), stress)
+    except (RuntimeError, ValueError) as e:
+        raise CommandError(str(e)) from None
+    for (t, z, _), a in zip(listed, arrays):
+        taken = given[t][z]
+        if tensors[t]["output"] and taken is not None and not numpy.may_share_memory(a, taken):
+            a[...] = taken.view(a.dtype).reshape(a.shape)
+
+
 def _save(self, directory):
     """Writes what `inlay build` writes: code object, launch manifest, IR, assembly, proofs. The manifest's file, which inlay.load,
     inlay.exec, inlay.time, inlay.validate and the command line take."""
@@ -131,6 +183,8 @@ def _save(self, directory):
 
 def _time(self, *buffers, **sizes):
     """Clocks of a launch on hardware by the model, an inlay.Timing. Without buffers they hold zeros."""
+    if '"points_to"' in self.manifest:
+        raise CommandError(f"{self.kernel}: a launch for many problems is not timed: its tables say where they lie\n  hint   the time of one, of the program without k.problems; inlay.run(\"gemm\", groups=\"300,17\", time=True)")
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         file = self.save(directory)
         of_buffers = [a for a in contract(file).arguments if a["kind"] == "buffer"]

@@ -43,6 +43,8 @@ class Artifact:
         flat: an array of as many dimensions with other extents is refused, but where rows are counted by other dimensions. One that is not contiguous is copied, there and back. A size of 0 that leaves nothing to write is no launch.
         Of a program that several devices run, all of them launch it: an output is a list with an array for each device, and so may be an input
         that is no peer's; their ranks are given by themselves.
+        Of a program for many problems, k.problems("groups", [m]), each tensor is a list with an array for each of them, None where it has no elements, and
+        each own size a list of numbers: artifact.run([c0, c1], [a0, a1], [b0, b1], m=[300, 17], n=64, k=32). How many there are follows.
         `stress`: so many launches more, each in another order of waves and with memory as late as hardware may have it, and the same bits.
         Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program; for other
         bits under stress, and then nothing is written."""
@@ -177,6 +179,8 @@ class Program:
         """A part of a tile's sum over an extent (stream-K): trips (begin, count)."""
     def persistent(self, workers: int) -> None:
         """That many workgroups walk over all tiles of the grid, and run the program once for each of theirs."""
+    def problems(self, count: str, own: Sequence[Union[Sym, int]]) -> None:
+        """One launch for many problems: each has tensors of its own, and these sizes. In artifact.run a tensor is then a list of arrays, one a problem, and an own size a list of numbers (docs/guide/35-problems.md)."""
     def waves_per_simd(self, waves: int) -> None:
         """A limit on registers: room for so many waves on a SIMD, or the build refuses."""
     def uniform(self, table: Tensor, at: Union[Sym, int]) -> Sym:

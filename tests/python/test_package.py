@@ -284,6 +284,19 @@ class Loaded(unittest.TestCase):
         kernel(c[8:n + 8], both[:n], both[:n], n=n)
         self.assertTrue((c[:8] == 0).all() and (c[n + 8:] == 0).all())
 
+    def test_a_gemm_of_many_problems(self):
+        rng, options = numpy.random.default_rng(1), dict(groups="3,0,7", n=16, k=32, dtype="f16", layout="nt")
+        given = {f"{n} of problem {z}": rng.standard_normal(shape).astype(numpy.float16) for z, m in ((0, 3), (2, 7)) for n, shape in (("a", (m, 32)), ("b", (16, 32)))}
+        self.assertEqual([b["name"] for b in inlay.buffers("gemm", **options)][:3], ["c of problem 0", "a of problem 0", "b of problem 0"])
+        out = inlay.run_kernel("gemm", given, device="emulator", **options)
+        for z in (0, 2):
+            want = given[f"a of problem {z}"].astype(numpy.float64) @ given[f"b of problem {z}"].astype(numpy.float64).T
+            numpy.testing.assert_allclose(out[f"c of problem {z}"].reshape(want.shape), want, atol=0.01)
+        for wrong, pattern in (({**given, "q": given["a of problem 0"]}, "has no buffer 'q'\n  hint   c of problem 0"), ({n: a for n, a in given.items() if n != "a of problem 2"}, "input 'a of problem 2' is missing"),
+                               ({**given, "a of problem 0": given["a of problem 2"]}, "has 448 bytes, and 192"), ({**given, "a of problem 0": given["a of problem 0"].astype(numpy.float32)}, "elements are f16")):
+            with self.assertRaisesRegex(inlay.CommandError, pattern):
+                inlay.run_kernel("gemm", wrong, device="emulator", **options)
+
     def test_a_transposed_array_is_refused_wherever_arrays_are_taken(self):
         """It has as many bytes as the buffer. What lies otherwise and has the shape is taken; so is a flat array."""
         sizes, rng = {"m": 5, "n": 8, "k": 24}, numpy.random.default_rng(3)

@@ -1784,6 +1784,46 @@ class Built(unittest.TestCase):
                 f()
         self.artifact.run(c, a, fixed, n=numpy.int64(1000))
 
+    def test_many_problems(self):
+        """Tensors are lists, one array a problem; numpy says what each of them is."""
+        k = Program("twice_each", "gfx942", 64)
+        m, n = k.size("m"), k.size("n", most=4096)
+        y, x = k.output("y", "f32", [m, n]), k.input("x", "f32", [m, n])
+        k.computes(y, lambda i, j: 2 * x[i, j])
+        row, part = k.workgroups(0, m, 1), k.workgroups(1, n, 256)
+        f = k.load(k.tile(x, [1, 256], [row, part]).keep([1]), line_tv(256, 1, 64), 1)
+        k.store(k.map([f], lambda v: 2 * v), k.tile(y, [1, 256], [row, part]).keep([1]), 1)
+        with self.assertRaisesRegex(inlay.codegen.ProgramError, "no size of the program"):
+            k.problems("none", [m + 1])
+        k.problems("groups", [m])
+        artifact = k.build()
+        rows = [3, 0, 7]
+        xs = [numpy.random.default_rng(r).standard_normal((r, 300), numpy.float32) for r in rows]
+        ys = [numpy.zeros_like(a) for a in xs]
+        artifact.run(ys, xs, m=rows, n=300, stress=2)
+        for a, b in zip(ys, xs):
+            numpy.testing.assert_array_equal(a, 2 * b)
+        apart = [numpy.zeros((6, 300), numpy.float32)[::2], None, numpy.zeros((7, 300), numpy.float32)]
+        artifact.run(apart, [xs[0], None, xs[2]], m=numpy.array(rows), n=300)  # copied there and back; nothing of no rows
+        numpy.testing.assert_array_equal(apart[0], 2 * xs[0])
+        artifact.run([None], [None], m=[0], n=300)
+        artifact.run([ys[0][:, :0]], [xs[0][:, :0]], m=[3], n=0)
+        for arguments, sizes, wrong, pattern in (
+                ((ys, xs), {"m": [3, 0], "n": 300}, TypeError, "size m: a list of 2, where others have 3"), ((ys, xs), {"m": 3, "n": 300}, TypeError, "size m is each problem's own\n  hint   a list"),
+                ((ys,), {"m": rows, "n": 300}, inlay.CommandError, "1 buffers were given\n  hint   y, x, in this order, each a list"), ((ys, xs), {"n": 300}, inlay.CommandError, "size m is missing"),
+                ((ys, xs), {"m": rows}, inlay.CommandError, "size n is missing"), ((ys, xs), {"m": [3, 0, 8], "n": 300}, ValueError, "buffer y of problem 2: its shape is"),
+                ((ys, xs), {"m": rows, "n": 300, "groups": 3}, TypeError, "how many problems there are"), ((ys, xs), {"m": [3, -1, 7], "n": 300}, inlay.CommandError, "m = -1 of a problem"),
+                ((ys[0], xs), {"m": rows, "n": 300}, TypeError, "buffer y is each problem's own"), ((ys, [None] * 3), {"m": rows, "n": 300}, TypeError, "buffer x of problem 0 is None"),
+                (([ys[0], ys[0]], [xs[0], xs[0]]), {"m": [3, 3], "n": 300}, ValueError, "y of problem 1 and y of problem 0 share memory"),
+                (([ys[0].ravel()[:-1]], [xs[0]]), {"m": [3], "n": 300}, inlay.CommandError, "y of problem 0 has 3596 bytes, and 3600 are wanted"),
+                (([], []), {"m": [], "n": 300}, TypeError, "no problem was given"), ((ys, xs), {"m": rows, "n": 5000}, (ValueError, inlay.CommandError), "shape|n = 5000")):
+            with self.assertRaisesRegex(wrong, pattern):
+                artifact.run(*arguments, **sizes)
+        with self.assertRaisesRegex(inlay.CommandError, "many problems is not timed"):
+            artifact.time(m=7, n=300, groups=3)
+        table = next(a for a in json.loads(artifact.manifest)["arguments"] if a["name"] == "x_at")
+        self.assertEqual((table["points_to"]["name"], table["points_to"]["bytes"]), ("x", "4*m*n"))
+
     def test_shapes_and_sizes_of_zero(self):
         """A transposed array has as many bytes as the tensor; nothing to write is no launch, by run and by load alike."""
         k = Program("copy_rows", "gfx942", 64)

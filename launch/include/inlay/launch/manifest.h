@@ -44,6 +44,10 @@ struct Argument {
   /// Of buffers whose elements lie row by row: the extents of their dimensions; else empty. A launch goes by the bytes: who has arrays with
   /// shapes can tell a transposed one.
   std::vector<Formula> shape{};
+  /// Of tables that a launch for many problems has (codegen::Problems), an entry a problem: of addresses, the buffer that each one points
+  /// to, by the sizes of its problem (one element, else none); of numbers, the size whose values they are.
+  std::vector<Argument> points_to{};
+  std::string values_of{};
   /// `x` of `x_2`, the buffer of device 2: what each device calls its own.
   [[nodiscard]] std::string of_all() const;
   bool operator==(const Argument&) const = default;

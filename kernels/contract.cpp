@@ -1,3 +1,5 @@
+#include "refusal.h"
+
 #include <inlay/kernels/artifact.h>
 
 #include <inlay/algebra/error.h>
@@ -13,9 +15,7 @@
 namespace inlay::kernels {
 
 LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
-  };
+  const Refusal refuse{kernel};
   if (values.size() != sizes.size())
     refuse(fmt::format("{} sizes were given", values.size()), fmt::format("the kernel has {}", sizes.size()));
   // A size of 0 is nothing to do where it leaves nothing to write. Else (K = 0 of a product) what is to be written does not come from

@@ -1,5 +1,6 @@
 // What reads the options of a kernel, and the order of its forms.
 #include "options.h"
+#include "refusal.h"
 
 #include <charconv>
 
@@ -13,6 +14,13 @@ std::optional<bool> yes_or_no(std::string_view text) {
   for (const auto* word : {"no", "false", "off", "0"})
     if (small == word) return false;
   return {};
+}
+
+void Refusal::operator()(const std::string& what, const std::string& hint) const {
+  throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
+}
+void Refusal::operator()(const std::string& field, const std::string& value, const std::string& hint) const {
+  (*this)(fmt::format("{} = {} is not supported", field, value), hint);
 }
 
 std::optional<std::int64_t> number_in(const std::string& text, std::int64_t lower, std::int64_t upper) {

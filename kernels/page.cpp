@@ -1,7 +1,20 @@
 // The launch of a page's program, and its judge.
 #include "page.h"
 
+#include <fmt/format.h>
+
 namespace inlay::kernels {
+
+void check_vectors(const Refusal& refuse, const VectorsAsked& s) {
+  const int v = s.vector_length();
+  if (v < 1 || (v & (v - 1)) != 0 || v > 128 / codegen::bits(s.type))
+    refuse(fmt::format("--vector {}", s.vector), "1, 2, 4, of 16 bits also 8");
+}
+
+Judged exactly(const std::string& output, std::vector<double> value) {
+  std::vector<double> bound(value.size(), 0);
+  return {output, std::move(value), std::move(bound), "0"};
+}
 
 double rounding(Element type, double value) {
   return codegen::is_integer(type)

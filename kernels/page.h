@@ -5,7 +5,7 @@
 ///     return page_of<Asked>({.summary = "y[i] = 2 x[i]",
 ///                            .options = {"double", {...}},
 ///                            .program = [](const Asked& a) { ... return k; },
-///                            .sizes = [](const Asked& a) { return std::vector{a.n}; },
+///                            .sizes = members(&Asked::n),
 ///                            .size_names = {"n"},
 ///                            .reference = [](const Asked&, const Workload& w, const Results&) {
 ///                              std::vector<double> y = w.values("x"), bound(y.size());
@@ -26,11 +26,27 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <random>
 
 namespace inlay::kernels {
 
 /// Where the n-th value is in a vector.
 [[nodiscard]] inline std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+/// The next number from 0 to n - 1.
+[[nodiscard]] inline std::int64_t below(std::mt19937_64& random, std::int64_t n) {
+  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+}
+
+/// What a kernel that moves or sums up vectors is asked for, beside its sizes.
+struct VectorsAsked {
+  std::string arch{codegen::usual_target};
+  Element type = Element::bf16;
+  int vector = 0; ///< elements that one instruction moves; 0: 16 bytes
+  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+};
+/// Errors: std::invalid_argument for vectors that no instruction moves.
+void check_vectors(const Refusal& refuse, const VectorsAsked& s);
 
 /// What an output should be, and how far from it each element may be.
 struct Judged {
@@ -38,6 +54,9 @@ struct Judged {
   std::vector<double> value, bound;
   std::string formula; ///< of the bound
 };
+
+/// Of data that is only moved, or of whole numbers.
+[[nodiscard]] Judged exactly(const std::string& output, std::vector<double> value);
 
 /// What the launch left in an output: a scale, say, by which the elements beside it are judged.
 using Results = std::function<std::vector<double>(const std::string& output)>;
@@ -59,6 +78,12 @@ struct Page {
   /// Of several devices that run the program together: what is asked of that one.
   std::function<void(Asked&, int rank)> on_device = {};
 };
+
+/// `Page::sizes` that are what is asked: members(&Asked::n, &Asked::k).
+template <class... Of>
+[[nodiscard]] auto members(std::int64_t Of::*... of) {
+  return [=](const auto& asked) { return std::vector<std::int64_t>{(asked.*of)...}; };
+}
 
 /// 2^-24, by which f32 rounds.
 inline const double u32 = std::ldexp(1, -24);

@@ -6,25 +6,32 @@
 
 namespace inlay::kernels {
 
-/// Rows of `depth` elements of one type, `vector` of them 16 bytes.
+/// Rows of `depth` elements of one type, `vector` of them 16 bytes, or fewer where only then the rows are shared out evenly.
 struct Staged {
   using Where = std::source_location; ///< the kernel's line
   codegen::Element type;
   int depth, vector, threads;
-  bool transfer; ///< past the registers
+  bool transfer;            ///< past the registers
+  bool whole_lines = false; ///< of memory, where four lanes share a vector (codegen::transfer_place)
+  int read_vector = 0;      ///< elements that are read from there at once; 0: `vector`
 
   [[nodiscard]] Tensor tile(Program& k, const std::string& name, int rows, const Layout& reads) const {
-    if (!transfer) return conflict_free_tile(k, name, type, rows, depth, vector, by_rows(rows), reads);
+    if (transfer)
+      return k.lds(
+          name, type, {rows, depth},
+          codegen::transfer_place(rows, depth, vector, k.target().lanes_per_transfer(), whole_lines));
     return k.lds(name, type, {rows, depth},
-                 codegen::transfer_place(rows, depth, vector, k.target().lanes_per_transfer()));
+                 conflict_free_swizzle(k.target(), type, rows, depth,
+                                       {{by_rows(rows), vector, false},
+                                        {reads, read_vector > 0 ? read_vector : vector, true}}));
   }
-  void copy(Program& k, const codegen::View& from, const Tensor& to, int rows,
-            Where where = Where::current()) const {
+  void copy(Program& k, const View& from, const Tensor& to, int rows, Where where = Where::current()) const {
     if (!transfer) return k.copy(from, to, by_rows(rows), vector, where);
     const int lanes = k.target().lanes_per_transfer();
-    k.transfer(from, to, codegen::transfer_tv(rows, depth, vector, threads, lanes), vector / lanes, where);
+    k.transfer(from, to, codegen::transfer_tv(rows, depth, vector, threads, lanes, whole_lines),
+               vector / lanes, where);
   }
-  [[nodiscard]] Layout by_rows(int rows) const { return codegen::rows_tv(rows, depth, vector, threads); }
+  [[nodiscard]] Layout by_rows(int rows) const { return rows_tv(rows, depth, vector, threads); }
 };
 
 } // namespace inlay::kernels

@@ -19,6 +19,15 @@ struct TransposedTile {
   int piece = 0, vector = 8;
   Layout loaded, written; ///< (work-item, value) -> (row, column): as loads give it, and as it is stored
   Swizzle swizzle;        ///< of LDS, [columns, rows]
+
+  /// What was loaded, to LDS.
+  void store(Program& k, Fragment rows, const Tensor& lds,
+             std::source_location where = std::source_location::current()) const {
+    if (piece > 1 || rows.element != lds.element)
+      rows = k.map(
+          written, {rows}, [](const Exprs& x) { return x[0]; }, lds.element, where);
+    k.store(rows, k.whole(lds).keep({1, 0}), piece, where);
+  }
 };
 /// The largest piece of at most `most`, halved as often as needed, that the work-items share out and under which the writes and `read` meet
 /// no bank twice; none where there is none.
@@ -37,6 +46,13 @@ struct TransposedTile {
     } catch (const codegen::CodegenError&) { // they do not divide it
     }
   return std::nullopt;
+}
+/// The same, of a kernel that has no other way. Errors: std::invalid_argument where there is none, with what to ask for instead.
+[[nodiscard]] inline TransposedTile transposed_tile(const Refusal& refuse, const std::string& hint,
+                                                    const Target& target, codegen::Element type, int rows,
+                                                    int columns, int threads, int most, const Layout& read) {
+  if (const auto tile = transposed_tile(target, type, rows, columns, threads, most, read)) return *tile;
+  refuse("no place in LDS without bank conflicts", hint);
 }
 
 } // namespace inlay::kernels

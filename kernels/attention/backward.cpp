@@ -1,6 +1,8 @@
-// Attention, backward: what it computes, and how its data moves.
+// dQ[q,d] = scale sum_k dS[q,k] K[k,d]; dK[k,d] = scale sum_q dS[q,k] Q[q,d] and dV[k,d] = sum_q P[q,k] dO[q,d], with P[q,k] =
+// exp(scale Q[q,:].K[k,:] - lse[q]) and dS[q,k] = P[q,k] (dO[q,:].V[k,:] - delta[q]), of each sequence and head (backward.h).
 #include "backward.h"
 
+#include "../places.h"
 #include "../transposed.h"
 
 #include <cmath>
@@ -8,28 +10,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom;
-using codegen::inside;
-using codegen::MmaTiling;
 using codegen::Nan;
-using codegen::without_axis;
-
-// [B, queries, H, D] as [B, (head of the group, query), heads of K, D]: the heads of a group are part of the axis of rows.
-SymLayout with_groups(Sym batches, Sym queries, Sym kv_heads, Sym group, Sym d) {
-  const Sym row = kv_heads * group * d;
-  TupleBuilder<BasicMode<Sym>> b;
-  const auto leaf = [&](Sym extent, Sym distance) {
-    b.leaf(BasicMode<Sym>{extent, BasicStride<Sym>(distance)});
-  };
-  const std::size_t all = b.open();
-  leaf(batches, queries * row);
-  const std::size_t rows = b.open();
-  leaf(group, d), leaf(queries, row);
-  b.close(rows, 2);
-  leaf(kv_heads, group * d), leaf(d, Sym(1));
-  b.close(all, 4);
-  return SymLayout(std::move(b).finish());
-}
 
 } // namespace
 
@@ -40,10 +21,7 @@ Program attention_backward_program(const AttentionBackward& s, bool of_keys) {
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, rows = s.tile, columns = s.step;
   const double scale = 1 / std::sqrt(D);
-  const auto tiling = [&](int n, int depth) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves, 1, rows, n, depth,
-                         8);
-  };
+  const auto tiling = [&](int n, int depth) { return tiling_of(target, s.type, s.waves, 1, rows, n, depth); };
   // A lane's 8 adjacent columns of the scores are its 8 k of the second products.
   const MmaTiling scored = tiling(columns, D).with_columns(8), summed = tiling(D, columns);
 
@@ -58,8 +36,12 @@ Program attention_backward_program(const AttentionBackward& s, bool of_keys) {
                        {.most = std::max(64 / s.group, 1) * (of_keys ? 1 : s.group),
                         .multiple = of_keys ? 1 : s.group});
   const Sym HK = floor_div(H, shared), SQ = floor_div(R, of_group), d(D);
+  // [B, queries, H, D] as [B, (head of the group, query), heads of K, D]: the heads of a group are part of the axis of rows.
+  const Sym of_token = H * of_group * d;
   const std::optional<SymLayout> of_rows =
-      group > 1 ? std::optional(with_groups(B, SQ, H, of_group, d)) : std::nullopt;
+      group > 1 ? std::optional(by_strides(
+                      {{B, SQ * of_token}, {{of_group, d}, {SQ, of_token}}, {H, of_group * d}, {d, Sym(1)}}))
+                : std::nullopt;
   const std::vector<Sym> q_shape{B, R, H, d}, k_shape{B, SK, HK, d},
       log_shape = of_keys ? std::vector<Sym>{B, H, R} : std::vector<Sym>{B, HK, R, shared};
   std::vector<Tensor> out;
@@ -113,10 +95,8 @@ Program attention_backward_program(const AttentionBackward& s, bool of_keys) {
   };
   // What the workgroup goes through lies in LDS by rows, for the scores, and by columns, for the sums.
   const int threads = scored.threads();
-  const auto t_tile = transposed_tile(target, s.type, columns, D, threads,
-                                      std::clamp(columns * D / 8 / threads, 1, 4), summed.b());
-  if (!t_tile)
-    throw std::invalid_argument(name + ": no place in LDS without bank conflicts\n  hint   --step 64");
+  const TransposedTile t_tile = transposed_tile({name}, "--step 64", target, s.type, columns, D, threads,
+                                                std::clamp(columns * D / 8 / threads, 1, 4), summed.b());
   const Layout by_rows = codegen::rows_tv(columns, D, 8, threads);
   const Swizzle swizzle = conflict_free_swizzle(target, s.type, columns, D,
                                                 {{by_rows, 8, false}, {tiling(columns, D).b(), 8, true}});
@@ -127,16 +107,12 @@ Program attention_backward_program(const AttentionBackward& s, bool of_keys) {
   const auto streamed = [&](const Tensor& from, bool summed_too) {
     Streamed x{from, k.lds("lds_" + from.name, s.type, {columns, D}, scored.b_place(), swizzle), {}};
     if (summed_too)
-      x.by_columns = k.lds("lds_" + from.name + "_columns", s.type, {D, columns}, t_tile->swizzle);
+      x.by_columns = k.lds("lds_" + from.name + "_columns", s.type, {D, columns}, t_tile.swizzle);
     return x;
   };
   const auto copy = [&](const Streamed& x, Sym t) {
     k.copy(tile(x.from, columns, t), x.by_rows, by_rows, 8);
-    if (!x.by_columns) return;
-    k.store(k.map(
-                t_tile->written, {k.load(tile(x.from, columns, t), t_tile->loaded, 8)},
-                [](const Exprs& v) { return v[0]; }, s.type),
-            k.whole(*x.by_columns).keep({1, 0}), t_tile->piece);
+    if (x.by_columns) t_tile.store(k, k.load(tile(x.from, columns, t), t_tile.loaded, 8), *x.by_columns);
   };
   const Streamed first = streamed(of_keys ? Q : K, true), second = streamed(of_keys ? DO : V, of_keys);
   const Fragment own_first = k.load(tile(of_keys ? K : Q, rows, block), scored.a(), 8),

@@ -1,118 +1,10 @@
-// The kernels of attention's backward pass on the command line, their data and their judge.
-#include "../page.h"
-#include "backward.h"
+// The kernels of attention's backward pass on the command line.
+#include "backward_data.h"
 
 #include <fmt/format.h>
 
 namespace inlay::kernels {
 namespace {
-
-using Doubles = std::vector<double>;
-using ReadsBackward = Reads<AttentionBackward>;
-/// Where the rows of a query and of a key are among a program's values; `of_keys`: queries of a group are one axis.
-struct Rows {
-  AttentionBackward s;
-  bool of_keys = false;
-  [[nodiscard]] std::int64_t query(std::int64_t b, std::int64_t q, std::int64_t h) const {
-    return (of_keys ? (b * s.queries + q) * s.group + h % s.group : b * s.queries + q) * heads() + head(h);
-  }
-  [[nodiscard]] std::size_t log(std::int64_t b, std::int64_t q, std::int64_t h) const {
-    return at(((b * (s.heads / s.group) + h / s.group) * s.queries + q) * s.group + h % s.group);
-  }
-  [[nodiscard]] std::int64_t key(std::int64_t b, std::int64_t i, std::int64_t h) const {
-    return (b * s.keys + i) * (s.heads / s.group) + h / s.group;
-  }
-
-private:
-  [[nodiscard]] std::int64_t heads() const { return of_keys ? s.heads / s.group : s.heads; }
-  [[nodiscard]] std::int64_t head(std::int64_t h) const { return of_keys ? h / s.group : h; }
-};
-
-/// The product of two rows, and that of their absolute values.
-std::pair<double, double> dot(const Doubles& a, std::int64_t row_a, const Doubles& b, std::int64_t row_b,
-                              int n) {
-  double sum = 0, size = 0;
-  for (std::int64_t d = 0; d < n; ++d) {
-    const double product = a[at(row_a * n + d)] * b[at(row_b * n + d)];
-    sum += product, size += std::abs(product);
-  }
-  return {sum, size};
-}
-
-std::int64_t seen_by(const AttentionBackward& s, std::int64_t q) {
-  return s.causal ? std::min(s.keys, q + 1) : s.keys;
-}
-
-template <class Body>
-void each_row(const AttentionBackward& s, Body body) {
-  for (std::int64_t b = 0; b < s.batch; ++b)
-    for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t q = 0; q < s.queries; ++q) body(b, q, h);
-}
-
-// Scores of a few units; logarithms and deltas are those of the softmax, so that probabilities are.
-void backward_data(const AttentionBackward& s, bool of_keys, Workload& w, std::uint64_t seed) {
-  random_inputs(w, seed);
-  w.random("q", seed, 3), w.random("k", seed + 1, 3);
-  const Rows rows{s, of_keys};
-  Doubles lse(w.values("lse2").size()), delta(lse.size());
-  each_row(s, [&](std::int64_t b, std::int64_t q, std::int64_t h) {
-    double most = -INFINITY, sum = 0, value = 0;
-    for (std::int64_t i = 0; i < seen_by(s, q); ++i) {
-      const double x =
-          dot(w.values("q"), rows.query(b, q, h), w.values("k"), rows.key(b, i, h), s.head_dim).first /
-          std::sqrt(s.head_dim);
-      const double now = std::max(most, x), again = std::exp(most - now), p = std::exp(x - now);
-      most = now, sum = sum * again + p;
-      value =
-          value * again +
-          p * dot(w.values("do"), rows.query(b, q, h), w.values("v"), rows.key(b, i, h), s.head_dim).first;
-    }
-    lse[rows.log(b, q, h)] = (most + std::log(sum)) / std::log(2), delta[rows.log(b, q, h)] = value / sum;
-  });
-  w.set("lse2", lse), w.set("delta", delta);
-}
-
-std::vector<Judged> backward_reference(const AttentionBackward& s, bool of_keys, const Workload& w) {
-  const Rows rows{s, of_keys};
-  const int D = s.head_dim;
-  const double scale = 1 / std::sqrt(D), u = codegen::unit_roundoff(s.type),
-               tiny = codegen::smallest_positive(s.type) / 2,
-               terms = static_cast<double>(of_keys ? s.queries * s.group : s.keys) + 64,
-               of_dot = (D + 8.0) * u32;
-  const std::string of_p = "u + e + 2 (terms + 64) 2^-24, e: error of an exponent", at_end = " + u |result|";
-  std::vector<Judged> out{
-      {of_keys ? "dk" : "dq", {}, {}, "scale sum of error of dS |x|, with (" + of_p + ") |dS|" + at_end}};
-  if (of_keys) out.push_back({"dv", {}, {}, "(" + of_p + ") sum p |do|" + at_end});
-  for (Judged& j : out)
-    j.value.assign(w.values(&j == &out[0] && !of_keys ? "q" : "k").size(), 0), j.bound = j.value;
-  const Doubles &q_of = w.values("q"), &k_of = w.values("k"), &v_of = w.values("v"), &do_of = w.values("do");
-  each_row(s, [&](std::int64_t b, std::int64_t q, std::int64_t h) {
-    const std::int64_t row = rows.query(b, q, h);
-    const double lse = w.values("lse2")[rows.log(b, q, h)] * std::log(2),
-                 delta = w.values("delta")[rows.log(b, q, h)];
-    for (std::int64_t i = 0; i < seen_by(s, q); ++i) {
-      const std::int64_t key = rows.key(b, i, h);
-      const auto [score, of_score] = dot(q_of, row, k_of, key, D);
-      const auto [dp, of_dp] = dot(do_of, row, v_of, key, D);
-      const double p = std::exp(score * scale - lse), ds = p * (dp - delta),
-                   e = u + 2 * of_dot * of_score * scale + 8 * u32 * (std::abs(lse) + 1) + 2 * terms * u32,
-                   e_ds = e * std::abs(ds) + p * (of_dot * of_dp + 2 * u32 * std::abs(delta)) + tiny;
-      const auto add = [&](Judged& to, std::int64_t to_row, const Doubles& from, std::int64_t from_row,
-                           double by, double error) {
-        for (std::int64_t d = 0; d < D; ++d) {
-          const double x = from[at(from_row * D + d)];
-          to.value[at(to_row * D + d)] += by * x, to.bound[at(to_row * D + d)] += error * std::abs(x);
-        }
-      };
-      if (of_keys) add(out[1], key, do_of, row, p, e * p + tiny);
-      add(out[0], of_keys ? key : row, of_keys ? q_of : k_of, of_keys ? row : key, scale * ds, scale * e_ds);
-    }
-  });
-  for (Judged& j : out)
-    for (std::size_t i = 0; i < j.value.size(); ++i) j.bound[i] += rounding(s.type, j.value[i]) * 1.01;
-  return out;
-}
 
 void whole_groups(const std::string& kernel, const AttentionBackward& s) {
   if (s.heads % s.group != 0)
@@ -211,11 +103,11 @@ std::unique_ptr<Kernel> attention_backward_delta_kernel() {
       .size_names = {"batch", "queries", "heads"},
       .reference =
           [](const AttentionBackward& s, const Workload& w, const Results&) {
-            const Rows rows{s};
+            const BackwardRows rows{s};
             const Doubles none(w.values("lse").size());
             Judged delta{"delta", none, none, "(D + 8) 2^-24 sum |do o|"},
                 lse2{"lse2", none, none, "2 2^-24 |lse2|"};
-            each_row(s, [&](std::int64_t b, std::int64_t q, std::int64_t h) {
+            each_query(s, [&](std::int64_t b, std::int64_t q, std::int64_t h) {
               const std::int64_t row = rows.query(b, q, h);
               const auto [sum, size] = dot(w.values("do"), row, w.values("o"), row, s.head_dim);
               const std::size_t to = at((b * s.heads + h) * s.queries + q);

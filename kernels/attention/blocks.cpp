@@ -1,4 +1,4 @@
-// The tables of `varlen_attention` from where sequences start: each block of slots finds out by itself which rows it has, and what they see.
+// row[s,j,x] = cu_seqlens_q[s] + tile j + x, and so on (Blocks): the tables of `varlen_attention`, which each block of slots finds out by itself.
 #include "../page.h"
 
 #include <fmt/format.h>
@@ -29,13 +29,11 @@ struct Sequence {
 // [attention_blocks]
 Program attention_blocks_program(const Blocks& s) {
   const int tile = s.tile, threads = 64;
+  const Refusal refuse{"attention_blocks"};
   if (tile != 64 && tile != 128)
-    throw std::invalid_argument(fmt::format(
-        "attention_blocks: --tile {}\n  hint   64 or 128, the --tile-q of varlen_attention", tile));
+    refuse(fmt::format("--tile {}", tile), "64 or 128, the --tile-q of varlen_attention");
   if (s.window > 0 && !s.causal)
-    throw std::invalid_argument(
-        "attention_blocks: --window with --causal no\n  hint   --causal yes: a window "
-        "ends at a row's own position");
+    refuse("--window with --causal no", "--causal yes: a window ends at a row's own position");
   Program k("attention_blocks", Target::named(s.arch), threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}), J = k.size("blocks", {.most = 1 << 16}),
             P = k.size("pages", {.most = 1 << 22});
@@ -128,16 +126,14 @@ void blocks_data(const Blocks& s, Workload& w, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> q = {0}, k = {0}, table;
   for (std::int64_t i = 0; i < s.sequences; ++i) {
-    const auto below = [&](std::int64_t n) {
-      return static_cast<double>(random() % static_cast<std::uint64_t>(n + 1));
-    };
+    const auto up_to = [&](std::int64_t n) { return static_cast<double>(below(random, n + 1)); };
     q.push_back(q.back() + (i == 1   ? 0
                             : i == 3 ? static_cast<double>(s.blocks * s.tile)
-                                     : below(s.blocks * s.tile)));
+                                     : up_to(s.blocks * s.tile)));
     k.push_back(k.back() + (i == 2   ? 0
                             : i == 3 ? 3
                             : i == 4 ? static_cast<double>(s.pages)
-                                     : below(s.pages)));
+                                     : up_to(s.pages)));
   }
   for (std::int64_t i = 0; i < s.sequences * s.pages; ++i)
     table.push_back(static_cast<double>(random() % 1000) - 1);
@@ -146,8 +142,7 @@ void blocks_data(const Blocks& s, Workload& w, std::uint64_t seed) {
 }
 
 std::vector<Judged> blocks_reference(const Blocks& s, const Workload& w, const Results&) {
-  Judged row{"row", {}, {}, "0"}, position{"position", {}, {}, "0"}, ends{"ends", {}, {}, "0"},
-      table{"table", {}, {}, "0"};
+  std::vector<double> row, position, ends, table;
   const std::vector<double>&q = w.values("cu_seqlens_q"), &k = w.values("cu_seqlens_k");
   for (std::size_t i = 0; i + 1 < q.size(); ++i)
     for (std::int64_t j = 0; j < s.blocks; ++j) {
@@ -156,21 +151,17 @@ std::vector<Judged> blocks_reference(const Blocks& s, const Workload& w, const R
       const std::int64_t before =
           s.window > 0 && !s.paged ? std::max<std::int64_t>(0, m - n + first - s.window + 1) : 0;
       for (std::int64_t x = first; x < first + s.tile; ++x) {
-        row.value.push_back(x < n ? q[i] + static_cast<double>(x) : -1);
-        position.value.push_back(
-            static_cast<double>((s.causal ? m - n + std::min(x, n - 1) : m - 1) - before));
+        row.push_back(x < n ? q[i] + static_cast<double>(x) : -1);
+        position.push_back(static_cast<double>((s.causal ? m - n + std::min(x, n - 1) : m - 1) - before));
       }
       const std::int64_t seen = s.causal ? std::max<std::int64_t>(0, m - n + std::min(first + s.tile, n)) : m;
-      ends.value.push_back(first < n ? static_cast<double>(std::max<std::int64_t>(0, seen - before)) : 0);
+      ends.push_back(first < n ? static_cast<double>(std::max<std::int64_t>(0, seen - before)) : 0);
       for (std::int64_t p = 0; p < s.pages; ++p)
-        table.value.push_back(
-            s.paged
-                ? w.values("block_table")[i * static_cast<std::size_t>(s.pages) + static_cast<std::size_t>(p)]
-            : before + p < m ? k[i] + static_cast<double>(before + p)
-                             : -1);
+        table.push_back(s.paged          ? w.values("block_table")[i * at(s.pages) + at(p)]
+                        : before + p < m ? k[i] + static_cast<double>(before + p)
+                                         : -1);
     }
-  for (Judged* all : {&row, &position, &ends, &table}) all->bound.assign(all->value.size(), 0);
-  return {row, position, ends, table};
+  return {exactly("row", row), exactly("position", position), exactly("ends", ends), exactly("table", table)};
 }
 
 } // namespace
@@ -196,18 +187,14 @@ std::unique_ptr<Kernel> attention_blocks_kernel() {
             {"pages", Read::number(&Blocks::pages, 1, 1 << 22), "256",
              "of a row of the table: the longest sequence has no more"}}},
       .program = attention_blocks_program,
-      .sizes =
-          [](const Blocks& s) {
-            return std::vector{s.sequences, s.blocks, s.pages};
-          },
+      .sizes = members(&Blocks::sequences, &Blocks::blocks, &Blocks::pages),
       .size_names = {"sequences", "blocks", "pages"},
       .data = blocks_data,
       .reference = blocks_reference,
-      .text =
-          [](const Blocks& s) {
-            return fmt::format("tables of {} blocks of {} slots for each of {} sequences, {} pages each",
-                               s.blocks, s.tile, s.sequences, s.pages);
-          }});
+      .text = [](const Blocks& s) {
+        return fmt::format("tables of {} blocks of {} slots for each of {} sequences, {} pages each",
+                           s.blocks, s.tile, s.sequences, s.pages);
+      }});
 }
 
 } // namespace inlay::kernels

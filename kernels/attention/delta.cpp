@@ -1,38 +1,16 @@
-// Attention, backward: what can be asked for, and what is made of the forward pass's results before the gradients.
+// delta[b,h,q] = sum_d dO[b,q,h,d] O[b,q,h,d], lse2[b,h,q] = lse[b,h,q] log2(e): what attention's gradients take of the forward pass's
+// results, and what can be asked of all three kernels.
 #include "backward.h"
 
-#include "../program_names.h"
+#include "../places.h"
 
 #include <bit>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
 
-namespace {
-
-// [B, H, queries] in the order [B, heads of K, queries, heads of the group].
-struct Axis {
-  Sym extent, distance;
-};
-SymLayout of_groups(Axis batches, Sym group, Axis kv_heads, Axis queries) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const auto leaf = [&](Axis a) { b.leaf(BasicMode<Sym>{a.extent, BasicStride<Sym>(a.distance)}); };
-  const std::size_t all = b.open();
-  leaf(batches);
-  const std::size_t heads = b.open();
-  leaf({group, Sym(1)}), leaf(kv_heads);
-  b.close(heads, 2);
-  leaf(queries);
-  b.close(all, 3);
-  return SymLayout(std::move(b).finish());
-}
-
-} // namespace
-
 void check_backward(const std::string& kernel, const AttentionBackward& s) {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
-  };
+  const Refusal refuse{kernel};
   if (s.type != Element::f16 && s.type != Element::bf16)
     refuse("--dtype " + to_string(s.type), "f16 or bf16; the arithmetic is f32 in any case");
   if (s.head_dim != 64 && s.head_dim != 128) refuse(fmt::format("--head-dim {}", s.head_dim), "64 or 128");
@@ -54,8 +32,9 @@ Program attention_delta_program(const AttentionBackward& s) {
   const Sym B = k.size("batch", {.most = 1 << 16}), SQ = k.size("queries", {.most = 1 << 16}),
             H = k.size("heads", {.most = std::max(64 / s.group, 1) * s.group, .multiple = s.group}),
             shared(s.group), HK = floor_div(H, shared);
+  // [B, H, queries] in the order [B, heads of K, queries, heads of the group].
   const std::optional<SymLayout> by_groups =
-      s.group > 1 ? std::optional(of_groups({B, H * SQ}, shared, {HK, SQ * shared}, {SQ, shared}))
+      s.group > 1 ? std::optional(by_strides({{B, H * SQ}, {{shared, 1}, {HK, SQ * shared}}, {SQ, shared}}))
                   : std::nullopt;
   const Tensor DELTA = k.output("delta", Element::f32, {B, H, SQ}, by_groups),
                LSE2 = k.output("lse2", Element::f32, {B, H, SQ}, by_groups),

@@ -1,4 +1,5 @@
-// Keys and values of new tokens into a paged cache: keys turned by their position, both to the cache's type, each row where a table says.
+// k_cache[slot_mapping[t],h] = turned(k[t,h]) / scales[0], v_cache[slot_mapping[t],h] = v[t,h] / scales[1]: keys and values of new tokens
+// into a paged cache, keys turned by their position, both to the cache's type, each row where a table says.
 //
 // Source: vLLM, csrc/cache_kernels.cu, reshape_and_cache_flash: slot = block * block size + offset, and a negative slot is padding.
 #include "kv_write.h"
@@ -12,9 +13,7 @@ namespace inlay::kernels {
 namespace {
 
 void check(const KvWrite& s) {
-  const auto refuse = [](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("kv_write: {}\n  hint   {}", what, hint));
-  };
+  const Refusal refuse{"kv_write"};
   if (s.type != Element::bf16 && s.type != Element::f16)
     refuse("--dtype " + to_string(s.type), "bf16 or f16; the arithmetic is f32 in any case");
   if (s.scaled() && s.cache != codegen::fp8(Target::named(s.arch)))

@@ -1,4 +1,5 @@
-// Latent attention: what it computes, and how its data moves.
+// Of every part of `split` positions, with x(i) = scale q(s,j,h,:) kv(i): most = max x(i), sums = sum exp(x(i) - most), parts = sum of
+// exp(x(i) - most) kv(i)[0:512]: latent attention (mla.h).
 #include "mla.h"
 
 #include "../least_number.h"
@@ -13,11 +14,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom;
-using codegen::inside;
-using codegen::MmaTiling;
 using codegen::Nan;
-using codegen::without_axis;
 
 // Rows in the order in which keys are multiplied, 2 lines of 128 bytes each, and then those of the next columns. What the swizzle
 // exchanges, vectors of a line and the two lines, it exchanges by the low bits of a row's place; these are the bits of the row in which
@@ -35,9 +32,7 @@ SymLayout place_of_tile(Program& k, int rows, bool banks_64) {
 } // namespace
 
 void check_latent(const Latent& s) {
-  const auto refuse = [](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("mla: {}\n  hint   {}", what, hint));
-  };
+  const Refusal refuse{"mla"};
   if (s.waves_used() != 2 && s.waves_used() != 4) refuse(fmt::format("--waves {}", s.waves), "2 or 4");
   if (s.heads % s.group() != 0)
     refuse(fmt::format("--heads {} with --waves {}", s.heads, s.waves_used()),

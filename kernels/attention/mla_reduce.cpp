@@ -1,4 +1,5 @@
-// The parts that latent attention leaves, put together in their order.
+// o = sum over parts r of exp(most(r) - m) parts(r) / sum of exp(most(r) - m) sums(r), m = max most(r): what mla_decode leaves, put
+// together in the parts' order.
 #include "mla_parts.h"
 
 namespace inlay::kernels {

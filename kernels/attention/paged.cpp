@@ -1,4 +1,5 @@
-// Decode attention over a cache of pages: what it computes, and how its data moves.
+// o(s,h,g,:) = sum_i p(i) v(i), p = softmax over i < lengths(s) of q(s,h,g,:) k(i) / sqrt(D), k(i) = k[table(s, i / page), i % page, h, :]
+// and v(i) likewise: decode attention over a cache of pages (paged.h).
 #include "paged.h"
 
 #include "../least_number.h"
@@ -13,8 +14,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom, codegen::MmaTiling, codegen::Nan;
-using codegen::inside, codegen::without_axis;
+using codegen::Nan;
 
 constexpr int head_rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
@@ -29,8 +29,7 @@ Program paged_decode_program(const PagedDecode& s) {
   const bool windowed = s.window > 0;
   const int of_key = 128 / codegen::bits(s.cache); // elements that a lane loads at once
   const auto tiling = [&](int n, int depth, int k_vector) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, head_rows, n, depth,
-                         k_vector);
+    return tiling_of(target, s.type, 1, 1, head_rows, n, depth, k_vector);
   };
   const MmaTiling qk = tiling(columns, D, of_key).with_columns(8), pv = tiling(D, columns, 8);
   Program k("paged_decode", target, threads);
@@ -105,9 +104,9 @@ Program paged_decode_program(const PagedDecode& s) {
   const Sym length = k.uniform(L, seq), begin = split * part;
   const PagedPart here = PagedPart::of(s, N, length);
   // V is transposed on its way to LDS, K goes from memory to where it is multiplied.
-  const auto v_tile = transposed_tile(target, s.type, columns, D, threads, 4, pv.b());
-  if (!v_tile) throw std::invalid_argument("paged_decode: no place for V in LDS without bank conflicts");
-  const Tensor lds = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
+  const TransposedTile v_tile =
+      transposed_tile({"paged_decode"}, "--tile-k 64", target, s.type, columns, D, threads, 4, pv.b());
+  const Tensor lds = k.lds("lds_v", s.type, {D, columns}, v_tile.swizzle);
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
   const auto to_part = [&](const Tensor& of) {
     return of.shape.size() == 5 ? k.tile(of, {1, 1, 1, head_rows, D}, {seq, head, part, 0, 0}).keep({3, 4})
@@ -135,11 +134,9 @@ Program paged_decode_program(const PagedDecode& s) {
              };
              // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
              const Fragment within_v = k.map(
-                 {k.load(tile(values), v_tile->loaded, 8)},
+                 {k.load(tile(values), v_tile.loaded, 8)},
                  [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
-             const Fragment rows_of_v = k.map(
-                 v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
-             k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
+             v_tile.store(k, within_v, lds);
              Fragment of_keys = k.load(tile(keys), qk.b(), of_key);
              if (scales)
                of_keys = k.map(

@@ -4,43 +4,14 @@
 #include "../least_number.h"
 #include "../places.h"
 
-#include <inlay/codegen/mma_tiling.h>
-
 #include <cmath>
 
 namespace inlay::kernels {
 namespace {
 
-using codegen::inside;
-using codegen::without_axis;
-
 constexpr int most_at_once = 8; // parts
 
-// The same of `parts` tiles, one after the other, along a third axis.
-Layout with_parts(const Layout& tv, int parts) {
-  TupleBuilder<Mode> b;
-  const std::size_t all = b.open();
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::size_t at = b.open();
-    const Layout half = tv.mode(i);
-    std::size_t n = half.modes().size();
-    for (const Mode& m : half.modes()) b.leaf(m);
-    if (i == 1) b.leaf(Mode{Int(parts), Stride(1, {2})}), ++n;
-    b.close(at, n);
-  }
-  b.close(all, 2);
-  return Layout(std::move(b).finish());
-}
-
 } // namespace
-
-SymLayout by_rows(const std::vector<Sym>& shape) {
-  std::vector<std::pair<Sym, Sym>> axes;
-  for (const Sym& extent : shape) axes.emplace_back(extent, Sym(1));
-  for (std::size_t axis = shape.size() - 1; axis-- > 0;)
-    axes[axis].second = axes[axis + 1].first * axes[axis + 1].second;
-  return by_strides(axes);
-}
 
 Expr over_part(Program& k, Monoid monoid, Sym keys, Sym begin, Sym end,
                const std::function<Expr(Sym)>& body) {

@@ -1,15 +1,12 @@
 /// A softmax over a long axis in parts, which are put together in their order. Private.
 #pragma once
 
-#include "../program_names.h"
+#include "../places.h"
 
 #include <functional>
 #include <optional>
 
 namespace inlay::kernels {
-
-/// by_rows({S, 1, D}) = (S,1,D):(D,D,1): said in full, so that an axis of one has a distance too.
-[[nodiscard]] SymLayout by_rows(const std::vector<Sym>& shape);
 
 /// What is stored of every part r of `split` positions, [sequence, block, part, row] and for values a column: m(r) the greatest score, l(r) the
 /// sum of powers of e, each by m(r) less, and o(r) that of the values. m(r) is a number: least_number of the greatest score. With m = max m(r),

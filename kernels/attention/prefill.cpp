@@ -1,11 +1,11 @@
-// Attention of sequences of any lengths: what it computes, and how its data moves.
+// o[b,j,h,:] = sum_i e(i) v(i) / sum_i e(i), e(i) = exp(q k(i) / sqrt(D) - most), over the keys i that slot j of block b sees: attention of
+// sequences of any lengths (prefill.h).
 #include "prefill.h"
 
 #include "../least_number.h"
 #include "../transposed.h"
 #include "parts.h"
-
-#include <inlay/algebra/parse.h>
+#include "prefill_rows.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -13,34 +13,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom, codegen::MmaTiling, codegen::Nan;
-using codegen::inside, codegen::without_axis;
-
-// What of a row of D elements is a power of two.
-int power_of(int D) { return D & -D; }
-
-// Rows of D elements, 8 at once: as many work-items beside one another as a power of two allows, and the rest of a row by the same ones.
-Layout by_rows_of(int rows, int D, int threads) {
-  const int across = power_of(D) / 8;
-  const int down = threads / across;
-  return parse_layout(fmt::format("(({0},{1}),(8,{2},{3})):((8@1,1@0),(1@1,{4}@1,{1}@0))", across, down,
-                                  D / (8 * across), rows / down, 8 * across));
-}
-
-// The place of a tile of rows: parts of the rows one after the other, each a power of two long.
-SymLayout in_parts(const MmaTiling& of_part, int rows, int D) {
-  const SymLayout part = of_part.b_place(), down = part.mode(0);
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open(), first = b.open();
-  for (const auto& m : down.modes()) b.leaf(m);
-  b.close(first, down.modes().size());
-  const std::size_t second = b.open();
-  b.leaf(BasicMode<Sym>{Sym(of_part.k), BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{Sym(D / of_part.k), BasicStride<Sym>(Sym(rows * of_part.k))});
-  b.close(second, 2);
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
-}
+using codegen::Nan;
 
 } // namespace
 
@@ -128,9 +101,9 @@ Program varlen_attention_program(const Prefill& s) {
 
   const Sym block = k.workgroups(0, B, 1), h = k.workgroups(1, H, 1), end = k.uniform(ends, block);
   const Layout by_rows_k = by_rows_of(columns, D, threads);
-  const auto v_tile = transposed_tile(target, s.type, columns, DV, threads,
-                                      std::clamp(columns * DV / 8 / threads, 1, 4), pv.b());
-  if (!v_tile) throw std::invalid_argument("varlen_attention: no place for V in LDS without bank conflicts");
+  const TransposedTile v_tile =
+      transposed_tile({"varlen_attention"}, "--tile-k 64", target, s.type, columns, DV, threads,
+                      std::clamp(columns * DV / 8 / threads, 1, 4), pv.b());
   const int part = power_of(D);
   const MmaTiling of_part = tiling(columns, part);
   const Tensor lds_k = k.lds("lds_k", s.type, {columns, D},
@@ -138,7 +111,7 @@ Program varlen_attention_program(const Prefill& s) {
                              conflict_free_swizzle(
                                  target, s.type, columns, part,
                                  {{by_rows_of(columns, part, threads), 8, false}, {of_part.b(), 8, true}})),
-               lds_v = k.lds("lds_v", s.type, {DV, columns}, v_tile->swizzle);
+               lds_v = k.lds("lds_v", s.type, {DV, columns}, v_tile.swizzle);
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
   const auto to_o = k.tile(O, {1, rows, 1, DV}, {block, 0, h, 0}).keep({1, 3});
   const auto to_lse = k.tile(LSE, {1, rows, 1}, {block, 0, h}).keep({1});
@@ -166,14 +139,13 @@ Program varlen_attention_program(const Prefill& s) {
       else
         k.store(k.map({k.load(tile(keys, D), by_rows_k, 8)}, same, s.type), k.whole(lds_k), 8);
       const Fragment within_v = k.map(
-          {k.load(tile(values, DV), v_tile->loaded, 8)},
+          {k.load(tile(values, DV), v_tile.loaded, 8)},
           [&](const Exprs& x) {
             return inside(columns * t + k.position(0), N, inside(columns * t + k.position(0), end, x[0], 0),
                           0);
           },
           s.of_cache());
-      const Fragment rows_of_v = k.map(v_tile->written, {within_v}, same, s.type);
-      k.store(rows_of_v, k.whole(lds_v).keep({1, 0}), v_tile->piece);
+      v_tile.store(k, within_v, lds_v);
       const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
       k.mma(scores, q, k.read(lds_k, qk.b(), 8), qk);
       std::vector<Fragment> of = {scores, at, scale_k};

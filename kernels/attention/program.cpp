@@ -1,4 +1,5 @@
-// Attention, forward: what it computes, and how its data moves.
+// O[b,q,h,:] = sum_i p(i) V[b,i,h / group,:], p = softmax over the keys i that q sees of Q[b,q,h,:] K[b,i,h / group,:] / sqrt(D);
+// lse[b,h,q] = log(sum_i exp(the same)).
 #include "../least_number.h"
 #include "../transposed.h"
 
@@ -11,18 +12,10 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom;
-using codegen::inside;
-using codegen::MmaTiling;
 using codegen::Nan;
-using codegen::rows_tv;
-using codegen::without_axis;
 
 void check(const AttentionSpec& s) {
-  const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {
-    throw std::invalid_argument(
-        fmt::format("flash_attention: {} = {} is not supported\n  hint   {}", field, value, hint));
-  };
+  const Refusal refuse{"flash_attention"};
   if (s.type != Element::f16 && s.type != Element::bf16)
     refuse("type", codegen::to_string(s.type), "f16 or bf16; the arithmetic is f32 in any case");
   if (s.head_dim != 64 && s.head_dim != 128) refuse("head_dim", std::to_string(s.head_dim), "64 or 128");
@@ -52,10 +45,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, rows = s.tile_q, columns = s.tile_k;
   const double scale = 1 / std::sqrt(D), to_two = scale * 1.4426950408889634;
-  const auto tiling = [&](int n, int depth) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves, 1, rows, n, depth,
-                         8);
-  };
+  const auto tiling = [&](int n, int depth) { return tiling_of(target, s.type, s.waves, 1, rows, n, depth); };
   // A lane's 8 adjacent columns of the scores are its 8 k of the second product.
   const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
 
@@ -103,17 +93,12 @@ Program flash_attention_program(const AttentionSpec& s) {
   const int threads = qk.threads();
   const Layout by_rows = rows_tv(columns, D, 8, threads);
   // V is transposed on its way to LDS: a work-item loads 8 columns of some rows, and writes what a column has of them at once.
-  const auto v_tile = transposed_tile(target, s.type, columns, D, threads,
-                                      std::clamp(columns * D / 8 / threads, 1, 4), pv.b());
-  if (!v_tile)
-    throw std::invalid_argument(
-        fmt::format("flash_attention: {} keys of {} columns are not transposed without bank conflicts\n"
-                    "  hint   64 keys",
-                    columns, D));
+  const TransposedTile v_tile = transposed_tile({"flash_attention"}, "64 keys", target, s.type, columns, D,
+                                                threads, std::clamp(columns * D / 8 / threads, 1, 4), pv.b());
   const Tensor keys = k.lds("lds_k", s.type, {columns, D}, qk.b_place(),
                             conflict_free_swizzle(target, s.type, columns, D,
                                                   {{by_rows, 8, false}, {tiling(columns, D).b(), 8, true}})),
-               values = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
+               values = k.lds("lds_v", s.type, {D, columns}, v_tile.swizzle);
   const Layout of_row = without_axis(qk.c(), 1);
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
@@ -124,11 +109,7 @@ Program flash_attention_program(const AttentionSpec& s) {
       return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
     };
     k.copy(tile(K), keys, by_rows, 8);
-    Fragment rows_of_v = k.load(tile(V), v_tile->loaded, 8);
-    if (v_tile->piece > 1)
-      rows_of_v = k.map(
-          v_tile->written, {rows_of_v}, [](const Exprs& v) { return v[0]; }, s.type);
-    k.store(rows_of_v, k.whole(values).keep({1, 0}), v_tile->piece);
+    v_tile.store(k, k.load(tile(V), v_tile.loaded, 8), values);
     const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
     k.mma(scores, q, k.read(keys, qk.b(), 8), qk);
     const Sym column = columns * t + k.position(1), row = rows * bq + k.position(0);

@@ -4,6 +4,7 @@
 /// and softplus max(x, 0) + log(1 + exp(-|x|)): neither overflows.
 #pragma once
 
+#include "../program_names.h"
 #include "language.h"
 
 namespace inlay::kernels {
@@ -86,6 +87,17 @@ template <class T, class Constant, class Approximated>
   return evaluated<T>(formulas, inputs, constant, [&](const std::string& f, const std::vector<T>& x) {
     return lowered(f, x, constant, approximated);
   });
+}
+
+/// The same as expressions of a program.
+[[nodiscard]] inline std::vector<Expr> expressions_of(Program& k, const Formulas& formulas,
+                                                      const Exprs& inputs) {
+  return lowered<Expr>(
+      formulas, inputs,
+      [&](double value, bool integer = false) {
+        return integer ? k.integer(static_cast<std::int64_t>(value)) : k.constant(value);
+      },
+      [](Expr e, double) { return e; });
 }
 
 } // namespace inlay::kernels

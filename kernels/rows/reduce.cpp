@@ -1,10 +1,9 @@
-// Rows to numbers: sums, extrema, logarithms of sums, and the place of the maximum.
+// y[m] = sum over n of x[m,n], and mean, extrema, norms and logarithms of sums likewise; ids[m] = least n with x[m,n] = max over n of x[m,n]:
+// rows to numbers.
 #include "whole_rows.h"
 
 namespace inlay::kernels {
 namespace {
-
-Expr magnitude(Expr e) { return max(e, e * -1.0); }
 
 // Sums, means, extrema, ... of rows.
 enum class Op { sum, mean, max, min, absmax, squares, norm, logsumexp };

@@ -1,0 +1,58 @@
+// What the pages of latent attention have in common: options, and lengths of sequences.
+#include "mla_page.h"
+
+namespace inlay::kernels {
+
+std::int64_t length_of(const Latent& s, std::int64_t sequence, std::mt19937_64& random) {
+  const std::int64_t edges[] = {s.keys, 0, s.keys + 9, 1, s.page + 1, s.split - 1, s.split + 1, s.queries};
+  return at(sequence) < std::size(edges) ? edges[sequence] : below(random, s.keys + 1);
+}
+
+std::int64_t seen(const Latent& s, const Workload& w, std::int64_t q, std::int64_t j) {
+  const auto length = static_cast<std::int64_t>(w.values("lengths")[at(q)]);
+  return std::clamp<std::int64_t>(length - (s.queries - 1) + j, 0, s.keys);
+}
+
+Options<Latent> mla_options(const char* kernel, std::vector<Option<Latent>> own) {
+  std::vector<Option<Latent>> rows = {
+      arch_option<Latent>(),
+      {"dtype", ReadsMla::element(&Latent::type, "f16, bf16"), "bf16", "of the queries and the result"},
+      {"heads", ReadsMla::number(&Latent::heads, 1, 4096), "16", "heads of queries"},
+      {"queries", ReadsMla::number(&Latent::queries, 1, 4), "1",
+       "of a sequence, its last tokens: each sees up to its own"},
+      {"sequences", ReadsMla::number(&Latent::sequences, 1, 1 << 16), "3", "sequences"},
+      {"keys", ReadsMla::number(&Latent::keys, 1, 1 << 22), "512",
+       "the longest sequence that there is room for, a multiple of 32 and of the page"},
+      {"split", ReadsMla::number(&Latent::split, 1, 1 << 20), "auto",
+       "positions of a part, the same for every sequence, so that a result does not depend on the batch; "
+       "auto: by the sizes, the same for both kernels",
+       "256"},
+      {"waves", ReadsMla::number(&Latent::waves, 0, 8), "0",
+       "of a workgroup of mla_decode, 16 heads each, 2 or 4; 0: 2 up to 32 heads. Both kernels have the "
+       "same"}};
+  for (Option<Latent>& row : own) rows.push_back(std::move(row));
+  return {kernel, std::move(rows)};
+}
+
+// The split for which all workgroups are done soonest, in positions of one: it has one SIMD for each of its waves, begins and ends in
+// the time of 84 positions, and each part is put together in that of a third of one. A page of 64, as mla_reduce knows of none.
+int even_split(const Latent& asked) {
+  const std::int64_t at_a_time =
+      std::int64_t{codegen::Target::named(asked.arch).compute_units} * 4 / asked.waves_used();
+  std::optional<std::pair<double, int>> best;
+  Latent s = asked;
+  for (s.split = 64; s.split <= 2048; s.split += 64) {
+    const std::int64_t groups = s.sequences * s.blocks() * s.splits(), rounds = up(groups, at_a_time),
+                       longest = std::min<std::int64_t>(s.split, s.keys);
+    const double cost = static_cast<double>(rounds * (longest + 84)) + static_cast<double>(s.splits()) / 3;
+    if (!best || cost < best->first) best = {cost, s.split};
+  }
+  return best->second;
+}
+
+std::string mla_text(const Latent& s, const char* what) {
+  return fmt::format("{}[{},{},{},512] of latent attention to up to {} keys in parts of {}", what,
+                     s.sequences, s.queries, s.heads, s.keys, s.split);
+}
+
+} // namespace inlay::kernels

@@ -11,7 +11,7 @@ void ids_with_repetition(const ByTable& s, Workload& w, std::uint64_t seed) {
     ids.push_back(t == 1   ? -1
                   : t == 2 ? static_cast<double>(s.rows)
                   : t == 3 ? static_cast<double>(s.rows - 1)
-                           : static_cast<double>(random() % static_cast<std::uint64_t>((s.rows + 1) / 2)));
+                           : static_cast<double>(below(random, (s.rows + 1) / 2)));
   w.set("ids", ids);
 }
 
@@ -33,10 +33,7 @@ by_table_page(const std::string& name, const std::string& summary, Program (*pro
                    {"vector", Read::number(&ByTable::vector, 0, 8), "auto",
                     "elements that one instruction moves: 1 takes any row, 0 is 16 bytes", "0"}}},
       .program = program,
-      .sizes =
-          [](const ByTable& s) {
-            return std::vector{s.tokens, s.rows, s.n};
-          },
+      .sizes = members(&ByTable::tokens, &ByTable::rows, &ByTable::n),
       .size_names = {"tokens", "rows", "n"},
       .data = data,
       .reference = reference,

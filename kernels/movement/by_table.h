@@ -7,12 +7,9 @@
 
 namespace inlay::kernels {
 
-struct ByTable {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
+struct ByTable : VectorsAsked {
   std::int64_t tokens = 64, rows = 1000, n = 1024;
-  int threads = 256, vector = 0;
-  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+  int threads = 256;
 };
 
 /// Tables may name rows again; and some of their entries are no row.

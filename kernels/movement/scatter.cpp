@@ -1,4 +1,4 @@
-// Rows that a table names, written: put there, or added to what is there (the gradient of an embedding).
+// y[ids[t],:] = x[t,:], or += x[t,:] (the gradient of an embedding): rows that a table names, written.
 #include "by_table.h"
 
 #include <algorithm>

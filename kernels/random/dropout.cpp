@@ -1,4 +1,5 @@
-// Dropout by a counter: what is kept follows from the key and the element's number, so that nothing is stored of it.
+// y[i] = x[i] / (1 - p) where a word of Philox of i and the key is at least p 2^32, else 0: dropout by a counter, so that nothing is stored of
+// what is kept.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011: Philox4x32-10.
 #include "../page.h"
@@ -12,13 +13,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct DropoutAsked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
+struct DropoutAsked : VectorsAsked {
   double p = 0.1;
   std::int64_t n = 100000;
-  int threads = 256, vector = 0;
-  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+  int threads = 256;
   /// Words below this drop their element.
   [[nodiscard]] std::int64_t threshold() const { return std::llround(p * 0x1p32); }
 };
@@ -124,7 +122,7 @@ std::unique_ptr<Kernel> dropout_kernel() {
                    {"vector", Read::number(&DropoutAsked::vector, 0, 8), "auto",
                     "elements that one instruction moves: 1 takes any N, 0 is 16 bytes", "0"}}},
       .program = dropout_program,
-      .sizes = [](const DropoutAsked& s) { return std::vector{s.n}; },
+      .sizes = members(&DropoutAsked::n),
       .size_names = {"n"},
       .data = dropout_data,
       .reference = dropout_reference,

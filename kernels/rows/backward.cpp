@@ -1,4 +1,5 @@
-// Gradients of the normalisations, with respect to what is normalised.
+// dx = r (g - [mean of g] - c r^2 mean of g c), with g = w dy, c = x - mean and r = 1 / sqrt(mean of c^2 + epsilon); of rmsnorm the mean is 0
+// and what stands in brackets is not there: gradients of the normalisations y = c r w [+ b], with respect to what is normalised.
 #include "page.h"
 
 #include <fmt/format.h>
@@ -6,8 +7,6 @@
 namespace inlay::kernels {
 namespace {
 
-// Y = (X - mean) r W [+ B] with r = 1 / sqrt(mean of (X - mean)^2 + epsilon), mean 0 for rmsnorm. With g = w dy and c = x - mean,
-// dx = r (g - [mean of g] - c r^2 mean of g c).
 // [norm_backward]
 Program norm_backward_program(const RowAsked& s, bool centre) {
   const std::string name = centre ? "layernorm_backward" : "rmsnorm_backward";

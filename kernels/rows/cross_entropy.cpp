@@ -1,4 +1,5 @@
-// Cross-entropy of rows of logits, and its gradient.
+// lse[m] = log(sum over n of exp(x[m,n])), loss[m] = lse[m] - x[m,targets[m]]; dx[m,n] = weight[m] (exp(x[m,n] - lse[m]) - [n = targets[m]]):
+// cross-entropy of rows of logits, and its gradient.
 #include "whole_rows.h"
 
 namespace inlay::kernels {
@@ -37,7 +38,6 @@ Program cross_entropy_program(const RowAsked& s) {
 }
 // [cross_entropy end]
 
-// The gradient of a sum of losses, each by a weight: dx = g (exp(x - lse) - [i = target]).
 // [cross_entropy_backward]
 Program cross_entropy_backward_program(const RowAsked& s) {
   Rows rows("cross_entropy_backward", s);

@@ -1,4 +1,5 @@
-// log_softmax, and the gradients of softmax and log_softmax.
+// y[m,n] = x[m,n] - log(sum over j of exp(x[m,j])); of softmax dx = y (dy - sum dy y), of log_softmax dx = dy - exp(y) sum dy: log_softmax, and
+// the gradients of both.
 #include "whole_rows.h"
 
 namespace inlay::kernels {
@@ -35,7 +36,6 @@ std::vector<Judged> log_softmax_reference(const RowAsked& s, const Workload& w, 
   return {y};
 }
 
-// Gradients: of softmax, dx = y (g - sum g y), and of log_softmax, dx = g - exp(y) sum g.
 // [softmax_backward]
 Program softmax_backward_program(const RowAsked& s, bool of_logarithm) {
   Rows rows(of_logarithm ? "log_softmax_backward" : "softmax_backward", s);

@@ -13,6 +13,9 @@ struct RowAsked : RowSpec {
   std::int64_t m = 64, n = 1024;
 };
 
+/// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
+inline constexpr double least_scaled = 0x1p-100;
+
 /// Errors: std::invalid_argument naming the field that is not supported.
 void check_rows(const std::string& kernel, const RowSpec& spec);
 /// Forms for a length of rows: vectors of 16 bytes where rows are multiples of them; as many a work-item as a row needs. `folds`: a

@@ -1,19 +1,14 @@
-// Routing of DeepSeek-V3 and its like: experts by a sigmoid and a bias, of the best groups alone.
-#include "../page.h"
+// score = 1 / (1 + exp(-x)), rank = score + bias; of the groups whose two best ranks have the greatest sums, the k best experts:
+// weights[t,d] = scale score[t,ids[t,d]] / sum over d of score[t,ids[t,d]] (renormalised), or without the sum.
+#include "../refusal.h"
 #include "chosen.h"
 #include "gating.h"
-
-#include <inlay/algebra/parse.h>
-
-#include <fmt/format.h>
 
 namespace inlay::kernels {
 namespace {
 
 void check(const GroupedGating& s) {
-  const auto refuse = [](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("grouped_gating: {}\n  hint   {}", what, hint));
-  };
+  const Refusal refuse{"grouped_gating"};
   if (16 % s.groups != 0) refuse(fmt::format("--groups {}", s.groups), "1, 2, 4, 8 or 16");
   if (s.experts % 32 != 0 || s.experts > 512 || s.members() < 2)
     refuse(fmt::format("--experts {} in --groups {}", s.experts, s.groups),
@@ -61,41 +56,17 @@ Program grouped_gating_program(const GroupedGating& s) {
                            [&](Sym i) { return select(rank(r, j, i), first, k.number(i), no_place); });
     return first + k.fold(Monoid::max, Sym(S), [&](Sym i) { return without(k, rank(r, j, i), i, at); });
   };
-  struct Chosen {
-    std::vector<Expr> value, id;
-  };
-  const auto groups = [&](Sym r) {
-    Chosen c;
-    for (int d = 0; d < s.of_groups; ++d) {
-      const auto left = [&](Sym j) {
-        Expr x = group(r, j);
-        for (const Expr& id : c.id) x = without(k, x, j, id);
-        return x;
-      };
-      const Expr most = k.fold(Monoid::max, Sym(G), left);
-      const Expr at =
-          k.fold(Monoid::min, Sym(G), [&](Sym j) { return select(left(j), most, k.number(j), no_place); });
-      c.value.push_back(most), c.id.push_back(at);
-    }
-    return c;
-  };
   const auto chosen = [&](Sym r) {
-    const Chosen g = groups(r);
-    Chosen c;
-    for (int d = 0; d < s.k; ++d) {
-      const auto left = [&](Sym j, Sym i) {
-        Expr x = rank(r, j, i);
-        if (s.of_groups < G) x = in_chosen(x, group(r, j), k.number(j), g.value.back(), g.id.back());
-        for (const Expr& id : c.id) x = without(k, x, Sym(S) * j + i, id);
-        return x;
-      };
-      const Expr most = best(Monoid::max, left);
-      const Expr id = best(Monoid::min, [&](Sym j, Sym i) {
-        return select(left(j, i), most, k.number(Sym(S) * j + i), no_place);
-      });
-      c.value.push_back(most), c.id.push_back(id);
-    }
-    return c;
+    const Chosen g = largest(
+        k, s.of_groups, [&](Monoid monoid, const auto& of) { return k.fold(monoid, Sym(G), of); },
+        [&](Sym j) { return group(r, j); }, [](Sym j) { return j; });
+    return largest(
+        k, s.k, best,
+        [&](Sym j, Sym i) {
+          const Expr x = rank(r, j, i);
+          return s.of_groups < G ? in_chosen(x, group(r, j), k.number(j), g.value.back(), g.id.back()) : x;
+        },
+        [&](Sym j, Sym i) { return Sym(S) * j + i; });
   };
   // The score of expert `id`, and minus infinity of the others.
   const auto of_expert = [&](Expr x, Sym i, Expr id) {
@@ -135,17 +106,11 @@ Program grouped_gating_program(const GroupedGating& s) {
         Monoid::max,
         k.map({rank_of, at}, [&](const Exprs& a) { return without(k, a[0], k.position(2), a[1]); }), 2);
     const Fragment of_group = k.map({first, second}, [](const Exprs& a) { return a[0] + a[1]; });
-    Fragment left = of_group, value = of_group, place = of_group;
-    for (int d = 0; d < s.of_groups; ++d) {
-      value = k.fold(Monoid::max, left, 1);
-      place =
-          k.fold(Monoid::min,
-                 k.map({left, value},
-                       [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(1)), no_place); }),
-                 1);
-      if (d + 1 < s.of_groups)
-        left = k.map({left, place}, [&](const Exprs& a) { return without(k, a[0], k.position(1), a[1]); });
-    }
+    Fragment value = of_group, place = of_group;
+    largest(
+        k, s.of_groups, of_group, k.position(1),
+        [&](Monoid monoid, const Fragment& of) { return k.fold(monoid, of, 1); },
+        [&](const Fragment& last, const Fragment& at_last) { value = last, place = at_last; });
     open = k.map({rank_of, of_group, value, place},
                  [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
   }
@@ -154,25 +119,15 @@ Program grouped_gating_program(const GroupedGating& s) {
     const Fragment inner = k.map({k.fold(monoid, of, 2)}, [](const Exprs& a) { return a[0]; });
     return G == 1 ? inner : k.fold(monoid, inner, 1);
   };
-  Fragment left = open;
   std::vector<Fragment> weights, ids;
-  for (int d = 0; d < s.k; ++d) {
-    const Fragment most = over_all(Monoid::max, left);
-    const Fragment at =
-        k.map({left, most}, [&](const Exprs& a) { return select(a[0], a[1], k.number(number), no_place); });
-    ids.push_back(over_all(Monoid::min, at));
-    weights.push_back(over_all(Monoid::max, k.map({scores, ids.back()}, [&](const Exprs& a) {
-      return of_expert(a[0], number, a[1]);
-    })));
-    if (d + 1 < s.k)
-      left = k.map({left, ids.back()}, [&](const Exprs& a) { return without(k, a[0], number, a[1]); });
-  }
-  // A work-item of a row has all of its results, which lie together.
-  const Layout results = parse_layout(fmt::format("(({0},{1}),{2}):((0,1@0),1@1)", lanes, rows, s.k));
+  largest(k, s.k, open, number, over_all, [&](const Fragment&, const Fragment& id) {
+    ids.push_back(id);
+    weights.push_back(over_all(
+        Monoid::max, k.map({scores, id}, [&](const Exprs& a) { return of_expert(a[0], number, a[1]); })));
+  });
   const int together = std::gcd(s.k, 4);
-  const auto all = [&](std::vector<Fragment> of) {
-    of.push_back(k.zeros(Element::f32, results, {rows, s.k, 1}));
-    return k.map(of, [&](const Exprs& a) { return pick(k, k.position(1), {a.begin(), a.end() - 1}); });
+  const auto all = [&](const std::vector<Fragment>& of) {
+    return side_by_side(k, of, lanes, {rows, s.k, 1});
   };
   k.store(all(ids), k.tile(I, {rows, s.k, 1}, {row, 0, 0}), together);
   Fragment sum = weights[0];
@@ -185,111 +140,5 @@ Program grouped_gating_program(const GroupedGating& s) {
   return k;
 }
 // [grouped_gating end]
-
-namespace {
-
-/// The order of numbers, the largest first and of equal ones the least place; `tried` are places that a launch chose, one after the
-/// other. It decides between numbers closer than `error`, which rounding may exchange, and never between equal ones.
-std::vector<std::size_t> order_of(const std::vector<double>& of, const std::vector<std::size_t>& tried,
-                                  double error) {
-  std::vector<double> key = of;
-  for (std::size_t d = tried.size(); d-- > 0;)
-    for (std::size_t i = 0; i < of.size(); ++i)
-      if (of[i] == of[tried[d]]) key[i] = of[i] + error * static_cast<double>(2 * (tried.size() - d));
-  std::vector<std::size_t> order(of.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] > key[b]; });
-  return order;
-}
-
-std::vector<Judged> grouped_gating_reference(const GroupedGating& s, const Workload& w,
-                                             const Results& result) {
-  Judged weights{"weights", {}, {}, "(24 + 4 |x|) 2^-24 w"},
-      ids{"ids", {}, {}, "0, between scores that are (16 + 4 |x|) 2^-24 apart"};
-  const auto n = static_cast<std::size_t>(s.experts), chosen = static_cast<std::size_t>(s.k),
-             groups = static_cast<std::size_t>(s.groups), members = n / groups;
-  const std::vector<double> given = result("ids");
-  for (std::size_t r = 0; r < static_cast<std::size_t>(s.m); ++r) {
-    const double* x = w.values("x").data() + r * n;
-    std::vector<double> score(n), rank(n), of_group(groups);
-    double far = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      score[i] = 1 / (1 + std::exp(-x[i])), rank[i] = score[i] + w.values("bias")[i];
-      far = std::max({far, std::abs(x[i]), std::abs(rank[i])});
-    }
-    for (std::size_t j = 0; j < groups; ++j) {
-      std::vector<double> of(rank.begin() + static_cast<std::ptrdiff_t>(j * members),
-                             rank.begin() + static_cast<std::ptrdiff_t>((j + 1) * members));
-      std::partial_sort(of.begin(), of.begin() + 2, of.end(), std::greater<>());
-      of_group[j] = of[0] + of[1];
-    }
-    std::vector<std::size_t> tried, tried_groups;
-    for (std::size_t d = 0; d < chosen; ++d)
-      if (const double id = given[r * chosen + d]; id >= 0 && id < static_cast<double>(n)) {
-        tried.push_back(static_cast<std::size_t>(id));
-        if (const std::size_t j = tried.back() / members;
-            std::find(tried_groups.begin(), tried_groups.end(), j) == tried_groups.end())
-          tried_groups.push_back(j);
-      }
-    const double error = (16 + 4 * far) * u32;
-    std::vector<std::size_t> best = order_of(of_group, tried_groups, 2 * error);
-    best.resize(static_cast<std::size_t>(s.of_groups));
-    for (std::size_t i = 0; i < n; ++i)
-      if (std::find(best.begin(), best.end(), i / members) == best.end()) rank[i] = -INFINITY;
-    const std::vector<std::size_t> order = order_of(rank, tried, error);
-    double sum = 0;
-    for (std::size_t d = 0; d < chosen; ++d) sum += score[order[d]];
-    for (std::size_t d = 0; d < chosen; ++d) {
-      const double value = score[order[d]] * s.scale / (s.renormalise ? sum : 1);
-      ids.value.push_back(static_cast<double>(order[d])), ids.bound.push_back(0);
-      weights.value.push_back(value);
-      weights.bound.push_back((24 + 4 * far) * u32 * std::abs(value));
-    }
-  }
-  return {weights, ids};
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> grouped_gating_kernel() {
-  using Read = Reads<GroupedGating>;
-  Page<GroupedGating> page{
-      .summary = "the k best experts of each token's best groups, by a sigmoid and a bias, and their scores "
-                 "(DeepSeek-V3)",
-      .options = {"grouped_gating",
-                  {arch_option<GroupedGating>(),
-                   {"dtype", Read::element(&GroupedGating::type, "f16, bf16, f32"), "f32", "of the logits"},
-                   {"m", Read::number(&GroupedGating::m, 1, 1 << 22), "64", "tokens"},
-                   {"experts", Read::number(&GroupedGating::experts, 1, 1 << 16), "256",
-                    "experts, a multiple of 32 up to 512"},
-                   {"groups", Read::number(&GroupedGating::groups, 1, 16), "8",
-                    "groups of experts: 1, 2, 4, 8 or 16"},
-                   {"topk-group", Read::number(&GroupedGating::of_groups, 1, 16), "4",
-                    "groups that experts are taken of; a group counts as much as its two best experts"},
-                   {"k", Read::number(&GroupedGating::k, 1, 16), "8", "experts of a token"},
-                   {"renormalise", Read::yes(&GroupedGating::renormalise), "yes",
-                    "weights are scores over their sum; no: scores"},
-                   {"scale", Read::real(&GroupedGating::scale), "1",
-                    "factor of the weights (DeepSeek-V3: 2.5)"}}},
-      .program = grouped_gating_program,
-      .sizes = [](const GroupedGating& s) { return std::vector{s.m}; },
-      .size_names = {"m"},
-      .data =
-          [](const GroupedGating& s, Workload& w, std::uint64_t seed) { // the odd rows have equal logits
-            w.random("x", seed, 4), w.random("bias", seed + 1, 0.25);
-            std::vector<double> x = w.values("x"), bias = w.values("bias");
-            for (std::size_t i = 0; i < x.size(); ++i)
-              if (i / static_cast<std::size_t>(s.experts) % 2 == 1) x[i] = std::round(x[i]);
-            for (double& b : bias) b = std::round(32 * b) / 32;
-            w.set("x", x), w.set("bias", bias);
-          },
-      .reference = grouped_gating_reference,
-      .text =
-          [](const GroupedGating& s) {
-            return fmt::format("{} of {} experts in {} of {} groups for {} tokens, {}", s.k, s.experts,
-                               s.of_groups, s.groups, s.m, to_string(s.type));
-          }};
-  return page_of(std::move(page));
-}
 
 } // namespace inlay::kernels

@@ -17,7 +17,7 @@ namespace inlay::kernels {
 /// The order is stable, and so the same in every launch. Sums are of whole numbers of f32: fewer than 2^24 rows.
 /// Source: vLLM, csrc/moe/moe_align_sum_kernels.cu; AITER's moe_sorting.
 struct MoeSort {
-  static constexpr int most_experts = 256;
+  static constexpr int most_experts = 256, tile = 64; ///< of a workgroup at a time: experts, entries
   std::string arch{codegen::usual_target};
   int block = 32, k = 1;
   std::int64_t n = 512, experts = 64;

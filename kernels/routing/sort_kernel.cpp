@@ -9,14 +9,14 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-std::size_t at(double n) { return static_cast<std::size_t>(n); }
+std::size_t index(double n) { return static_cast<std::size_t>(n); }
 
 /// The expert of each entry; of some there is none.
 Numbers experts_of(const MoeSort& s, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Numbers e;
   for (std::int64_t i = 0; i < s.n; ++i) {
-    const auto any = static_cast<double>(random() % static_cast<std::uint64_t>(s.experts));
+    const auto any = static_cast<double>(below(random, s.experts));
     e.push_back(i % 7 == 3 ? static_cast<double>(s.experts) : i % 11 == 5 ? -1 : i % 3 == 0 ? 0 : any);
   }
   return e;
@@ -28,9 +28,9 @@ struct Sorted {
 };
 Sorted sorted(const MoeSort& s, const Numbers& e) {
   Sorted out;
-  std::vector<std::vector<std::size_t>> of(at(static_cast<double>(s.experts)));
+  std::vector<std::vector<std::size_t>> of(at(s.experts));
   for (std::size_t i = 0; i < e.size(); ++i)
-    if (e[i] >= 0 && e[i] < static_cast<double>(s.experts)) of[at(e[i])].push_back(i);
+    if (e[i] >= 0 && e[i] < static_cast<double>(s.experts)) of[index(e[i])].push_back(i);
   out.places.assign(e.size(), -1);
   for (std::size_t x = 0; x < of.size(); ++x) {
     out.starts.push_back(out.used);
@@ -38,12 +38,6 @@ Sorted sorted(const MoeSort& s, const Numbers& e) {
     for (std::size_t n = 0; n < of[x].size(); n += at(s.block)) out.used += s.block;
   }
   return out;
-}
-
-Judged exactly(const std::string& name, Numbers value) {
-  Judged j{name, std::move(value), {}, "0"};
-  j.bound.assign(j.value.size(), 0);
-  return j;
 }
 
 std::vector<Judged> starts_reference(const MoeSort& s, const Workload& w, const Results&) {
@@ -65,11 +59,11 @@ std::vector<Judged> places_reference(const MoeSort& s, const Workload& w, const 
 std::vector<Judged> sort_reference(const MoeSort& s, const Workload& w, const Results&) {
   Judged ids = exactly("ids", w.values("ids")),
          weights = exactly("sorted_weights", w.values("sorted_weights"));
-  for (std::size_t i = 0; i < at(static_cast<double>(s.n)); ++i) {
+  for (std::size_t i = 0; i < at(s.n); ++i) {
     const double place = w.values("places")[i];
     if (place < 0) continue;
-    ids.value[at(place)] = std::floor(static_cast<double>(i) / s.k);
-    weights.value[at(place)] = w.values("weights")[i];
+    ids.value[index(place)] = std::floor(static_cast<double>(i) / s.k);
+    weights.value[index(place)] = w.values("weights")[i];
   }
   return {ids, weights};
 }
@@ -114,12 +108,9 @@ std::unique_ptr<Kernel> page(const Step& step) {
 
 std::unique_ptr<Kernel> moe_starts_kernel() {
   return page({"moe_starts", "where the rows of each expert start, in blocks, and how many rows there are",
-               moe_starts_program,
-               [](const MoeSort& s) {
-                 return std::vector{s.n, s.experts};
-               },
+               moe_starts_program, members(&MoeSort::n, &MoeSort::experts),
                [](const MoeSort& s, Workload& w, const Numbers& e) {
-                 Numbers labels(at(static_cast<double>(s.experts)));
+                 Numbers labels(at(s.experts));
                  std::iota(labels.begin(), labels.end(), 0);
                  w.set("e", e), w.set("labels", labels);
                },
@@ -136,10 +127,7 @@ std::unique_ptr<Kernel> moe_blocks_kernel() {
 std::unique_ptr<Kernel> moe_places_kernel() {
   return page({"moe_places",
                "the row of each entry among those of its expert, in order; -1 where it has none",
-               moe_places_program,
-               [](const MoeSort& s) {
-                 return std::vector{s.n, s.n, s.experts};
-               },
+               moe_places_program, members(&MoeSort::n, &MoeSort::n, &MoeSort::experts),
                [](const MoeSort& s, Workload& w, const Numbers& e) {
                  w.set("e", e), w.set("e_of_all", e), w.set("starts", sorted(s, e).starts);
                },
@@ -154,7 +142,7 @@ std::unique_ptr<Kernel> moe_sort_kernel() {
                },
                [](const MoeSort& s, Workload& w, const Numbers& e) {
                  w.set("places", sorted(s, e).places);
-                 w.set("ids", Numbers(at(static_cast<double>(s.rows())), static_cast<double>(s.n)));
+                 w.set("ids", Numbers(at(s.rows()), static_cast<double>(s.n)));
                },
                sort_reference});
 }

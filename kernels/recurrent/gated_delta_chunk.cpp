@@ -1,4 +1,5 @@
 // What the stages of the gated delta rule in chunks have in common.
+#include "../places.h"
 #include "gated_delta_page.h"
 
 namespace inlay::kernels {
@@ -6,9 +7,7 @@ namespace inlay::kernels {
 using Asked = GatedDeltaChunk;
 
 void check_chunk(const std::string& kernel, const Asked& s) {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
-  };
+  const Refusal refuse{kernel};
   if (s.type != Element::bf16 && s.type != Element::f16)
     refuse(fmt::format("--dtype {}", to_string(s.type)), "bf16 or f16; gates, sums and states are f32");
   if (s.key != 64 && s.key != 128) refuse(fmt::format("--key {}", s.key), "64 or 128");
@@ -30,20 +29,11 @@ DeltaSizes DeltaSizes::of(Program& k, int group, int chunks) {
 
 SymLayout by_blocks(Sym chunks, Sym batch, Sym heads) {
   const Sym all(delta_chunk * delta_chunk), n(delta_block), count(delta_chunk / delta_block);
-  TupleBuilder<BasicMode<Sym>> b;
-  const auto leaf = [&](Sym extent, Sym distance) {
-    b.leaf(BasicMode<Sym>{extent, BasicStride<Sym>(distance)});
-  };
-  const std::size_t open = b.open();
-  leaf(chunks, batch * heads * all), leaf(batch, heads * all), leaf(heads, all);
-  const std::size_t row = b.open();
-  leaf(n, n), leaf(count, count * n * n);
-  b.close(row, 2);
-  const std::size_t column = b.open();
-  leaf(n, Sym(1)), leaf(count, n * n);
-  b.close(column, 2);
-  b.close(open, 5);
-  return SymLayout(std::move(b).finish());
+  return by_strides({{chunks, batch * heads * all},
+                     {batch, heads * all},
+                     {heads, all},
+                     {{n, n}, {count, count * n * n}},
+                     {{n, Sym(1)}, {count, n * n}}});
 }
 
 std::vector<Option<Asked>> chunk_options(const std::vector<std::string>& names) {

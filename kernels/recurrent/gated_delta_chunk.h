@@ -58,6 +58,11 @@ struct DeltaSizes {
   [[nodiscard]] static DeltaSizes of(Program& k, int group, int chunks = 0);
 };
 
+/// x where i is n, else 0.
+[[nodiscard]] inline Expr where_equal(Sym i, std::size_t n, Expr x) {
+  return inside(i, Sym(n + 1), inside(Sym(n) - 1, i, x, 0), 0);
+}
+
 /// [.., row, column] of the 64 x 64 numbers of a chunk, stored block by block of 16: (.., (16,4), (16,4)) : (.., (16,1024), (1,256)).
 [[nodiscard]] SymLayout by_blocks(Sym chunks, Sym batch, Sym heads);
 

@@ -1,4 +1,4 @@
-// Sums of the gates in each chunk.
+// gates[n,b,h,i] = sum over j <= i of g[b,64n+j,h] and betas[n,b,h,i] = beta[b,64n+i,h]: of tokens after the last one 0.
 #include "gated_delta_page.h"
 
 #include <inlay/algebra/parse.h>

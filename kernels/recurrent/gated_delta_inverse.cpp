@@ -1,102 +1,15 @@
-// The inverse of I + A, where A is products of the keys of a chunk below the diagonal.
-#include "gated_delta_page.h"
-
-#include <array>
-#include <memory>
+// T = (I + A)^-1 with A[i,j] = beta[i] e^(gates[i] - gates[j]) sum_d keys[i,d] keys[j,d] for j < i, else 0: of the 64 tokens of a chunk.
+#include "block_inverse.h"
 
 namespace inlay::kernels {
 
 using Asked = GatedDeltaChunk;
-using codegen::Atom;
-using codegen::MmaTiling;
-
-namespace {
-
-constexpr int blocks = delta_chunk / delta_block;
-
-// [inverse]
-/// The formula of the inverse, over whatever can be multiplied and added. X is a block of 16 x 16: `below(i, j)` is -A there, `within(x, n)` what
-/// of x lies in the lower left quarter of the blocks of 2n on the diagonal, `sum(xs, of)` the sum of products and of a block.
-///
-///     two neighbours of 1, 2, 4, .., 32:   [[P, 0], [R, Q]]^-1 = [[P^-1, 0], [-Q^-1 R P^-1, Q^-1]]
-template <class X>
-struct Inverse {
-  std::array<std::array<X, blocks>, blocks> t; ///< [row][column], row >= column: (I + A)^-1 - I
-
-  template <class Below, class Within, class Sum>
-  Inverse(Below below, Within within, Sum sum) {
-    for (std::size_t i = 0; i < blocks; ++i) {
-      const X x = below(i, i);
-      t[i][i] = within(x, 1);
-      for (const int n : {2, 4, 8}) {
-        const X quarter = within(x, n), left = sum({{t[i][i], quarter}}, {quarter});
-        t[i][i] = sum({{left, t[i][i]}}, {t[i][i], left});
-      }
-    }
-    for (const std::size_t half : {std::size_t{1}, std::size_t{2}}) // blocks of a neighbour
-      for (std::size_t first = 0; first < blocks; first += 2 * half) merge(first, half, below, sum);
-  }
-
-private:
-  template <class Below, class Sum>
-  void merge(std::size_t first, std::size_t half, Below below, Sum sum) {
-    const std::size_t middle = first + half, end = middle + half;
-    for (std::size_t i = middle; i < end; ++i) {
-      std::vector<X> left; // row i of -Q^-1 R
-      for (std::size_t j = first; j < middle; ++j) {
-        std::vector<std::pair<X, X>> products;
-        for (std::size_t m = middle; m <= i; ++m) products.emplace_back(t[i][m], below(m, j));
-        left.push_back(sum(products, {below(i, j)}));
-      }
-      for (std::size_t j = first; j < middle; ++j) { // times P^-1
-        std::vector<std::pair<X, X>> products;
-        for (std::size_t m = j; m < middle; ++m) products.emplace_back(left[m - first], t[m][j]);
-        t[i][j] = sum(products, {left[j - first]});
-      }
-    }
-  }
-};
-// [inverse end]
-
-} // namespace
 
 // [gated_delta_inverse]
-namespace {
-
-/// x in the lower left quarters, n x n, of the blocks of 2n on the diagonal, and 0 elsewhere.
-Expr in_quarter(int n, Sym row, Sym column, Expr x) {
-  if (2 * n < delta_block) {
-    const Sym next = Sym(2 * n) * floor_div(column, Sym(2 * n)) + Sym(2 * n); // after the block of the column
-    x = inside(row, next, inside(next - Sym(n + 1), row, x, 0), 0);
-    return inside(floor_mod(column, Sym(2 * n)), Sym(n), x, 0);
-  }
-  return inside(Sym(n - 1), row, inside(column, Sym(n), x, 0), 0);
-}
-
-/// A fragment that is made where it is first asked for.
-class Lazy {
-public:
-  Lazy() = default;
-  explicit Lazy(std::function<Fragment()> make) : made_(std::make_shared<Made>(Made{std::move(make), {}})) {}
-  Fragment operator()() const {
-    if (!made_->is) made_->is = made_->make();
-    return *made_->is;
-  }
-
-private:
-  struct Made {
-    std::function<Fragment()> make;
-    std::optional<Fragment> is;
-  };
-  std::shared_ptr<Made> made_;
-};
-
-} // namespace
-
 Program gated_delta_inverse_program(const Asked& s) {
   check_chunk("gated_delta_inverse", s);
   const Target& target = Target::named(s.arch);
-  constexpr int n16 = delta_block;
+  constexpr int n16 = delta_block, blocks = delta_blocks;
   const int D = s.key;
   const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, Element::f32, Element::f32, Element::f32, 16), 1,
                                       1, n16, n16, n16, 4);
@@ -137,14 +50,11 @@ Program gated_delta_inverse_program(const Asked& s) {
             return sum;
           };
         });
-    const auto at = [](Sym i, std::size_t n, Expr x) { // where i is n
-      return inside(i, Sym(n + 1), inside(Sym(n) - 1, i, x, 0), 0);
-    };
     Expr sum = k.constant(0);
     for (std::size_t i = 0; i < blocks; ++i)
       for (std::size_t j = 0; j <= i; ++j) {
         const Expr x = all.t[i][j](c[4], c[5]);
-        sum = sum + at(c[3], blocks * i + j, i == j ? x + one(c[4], c[5]) : x);
+        sum = sum + where_equal(c[3], blocks * i + j, i == j ? x + one(c[4], c[5]) : x);
       }
     return sum;
   });
@@ -155,8 +65,7 @@ Program gated_delta_inverse_program(const Asked& s) {
   struct Block {
     Lazy plain, turned;
   };
-  const MmaTiling of_keys =
-      MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 1, 1, n16, n16, D, 8);
+  const MmaTiling of_keys = tiling_of(target, s.type, 1, 1, n16, n16, D);
   std::array<Fragment, blocks> keys; // rows of a first operand, and columns of a second one
   for (std::size_t i = 0; i < blocks; ++i)
     keys[i] = k.load(k.tile(K, {1, 1, 1, 1, n16, D}, {n, b, floor_div(h, group), i, 0, 0}).keep({4, 5}),
@@ -227,74 +136,5 @@ Program gated_delta_inverse_program(const Asked& s) {
   return k;
 }
 // [gated_delta_inverse end]
-
-namespace {
-
-// Row by row: T(i) = e(i) - sum over m < i of A(i,m) T(m). Sums along all ways from i to j bound errors: of |A|, and of |A| but for one
-// step, which is the error of A.
-std::vector<Judged> inverse_reference(const Asked& s, const Workload& w, const Results&) {
-  constexpr std::size_t C = delta_chunk;
-  const auto D = static_cast<std::size_t>(s.key);
-  Judged out{"inverse",
-             {},
-             {},
-             "256 2^-24 M + M E M + u |t|, M = (I - |A|)^-1, E = (D + 16 + 4 (|a| + |a'|)) 2^-24 beta e^(a - "
-             "a') sum |k k'|"};
-  for (std::int64_t row = 0; row < s.chunks() * s.batch * s.heads; ++row) {
-    const auto of = [&](const char* x, std::size_t i) {
-      return w.values(x)[static_cast<std::size_t>(row) * C + i];
-    };
-    std::vector<double> t(C * C), most(C * C), error(C * C);
-    for (std::size_t i = 0; i < C; ++i) {
-      for (std::size_t m = 0; m < i; ++m) {
-        double sum = 0, size = 0;
-        for (std::size_t d = 0; d < D; ++d) {
-          const std::size_t from = static_cast<std::size_t>(row / s.group) * C;
-          const double x = w.values("keys")[(from + i) * D + d] * w.values("keys")[(from + m) * D + d];
-          sum += x, size += std::abs(x);
-        }
-        const double gate = of("gates", i), before = of("gates", m),
-                     by = of("betas", i) * std::exp(gate - before), a = by * sum,
-                     e = by * size * (static_cast<double>(D) + 16 + 4 * (std::abs(gate) + std::abs(before))) *
-                         u32;
-        for (std::size_t j = 0; j <= m; ++j) {
-          t[i * C + j] -= a * t[m * C + j], most[i * C + j] += std::abs(a) * most[m * C + j];
-          error[i * C + j] += std::abs(a) * error[m * C + j] + e * most[m * C + j];
-        }
-      }
-      t[i * C + i] = most[i * C + i] = 1;
-    }
-    for (std::size_t n = 0; n < C * C; ++n) { // block by block
-      const std::size_t block = n / 256, i = block / 4 * 16 + n / 16 % 16, j = block % 4 * 16 + n % 16;
-      const double x = t[i * C + j];
-      out.value.push_back(x);
-      out.bound.push_back(
-          i > j ? 256 * u32 * most[i * C + j] + 1.01 * (error[i * C + j] + rounding(s.type, x)) : 0);
-    }
-  }
-  return {out};
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> gated_delta_inverse_kernel() {
-  Page<Asked> page = chunk_page(
-      "gated_delta_inverse",
-      "T = (I + A)^-1 with A[i,j] = beta[i] e^(gates[i] - gates[j]) sum_d keys[i,d] keys[j,d] for j < i, "
-      "else 0, "
-      "of the 64 tokens of every chunk, in blocks of 16 x 16: a stage of the gated delta rule in chunks",
-      {"dtype", "batch", "tokens", "heads", "group", "key"}, gated_delta_inverse_program, [](const Asked& s) {
-        return fmt::format("T[{},{},{},64,64] of keys of {}, {}", s.chunks(), s.batch, s.heads, s.key,
-                           to_string(s.type));
-      });
-  page.data = [](const Asked& s, Workload& w, std::uint64_t seed) {
-    random_inputs(w, seed);
-    w.random("keys", seed + 1, 0.2), w.random("betas", seed + 20, 1, true);
-    w.set("gates", falling_gates(s.chunks() * s.batch * s.heads, seed));
-  };
-  page.reference = inverse_reference;
-  page.bound = [](const Asked& s) { return rounds(s.arch, s.batch * s.heads * s.chunks(), 4) * 14000; };
-  return page_of(std::move(page));
-}
 
 } // namespace inlay::kernels

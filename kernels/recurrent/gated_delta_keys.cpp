@@ -1,4 +1,4 @@
-// Queries and keys by chunks, and keys by columns too.
+// queries[n,b,h,i,d] = q[b,64n+i,h,d] / |q|, keys likewise, 0 after the last token; key_columns[n,b,h,d,i] = keys[n,b,h,i,d].
 #include "../transposed.h"
 #include "gated_delta_page.h"
 #include "gated_delta_step.h"
@@ -6,8 +6,6 @@
 namespace inlay::kernels {
 
 using Asked = GatedDeltaChunk;
-
-namespace {} // namespace
 
 // [gated_delta_keys]
 Program gated_delta_keys_program(const Asked& s) {
@@ -37,11 +35,9 @@ Program gated_delta_keys_program(const Asked& s) {
   // Columns are made on the way to LDS: a work-item loads 8 columns of some rows, and writes what a column has of them at once.
   const Layout by_rows = codegen::rows_tv(delta_chunk, D, 8, threads),
                by_columns = codegen::rows_tv(D, delta_chunk, 8, threads);
-  const auto turn = transposed_tile(target, s.type, delta_chunk, D, threads, D / 32, by_columns);
-  if (!turn)
-    throw std::invalid_argument(
-        "gated_delta_keys: no place in LDS without bank conflicts\n  hint   --key 128");
-  const Tensor turned = k.lds("lds_keys", s.type, {D, delta_chunk}, turn->swizzle);
+  const TransposedTile turn = transposed_tile({"gated_delta_keys"}, "--key 128", target, s.type, delta_chunk,
+                                              D, threads, D / 32, by_columns);
+  const Tensor turned = k.lds("lds_keys", s.type, {D, delta_chunk}, turn.swizzle);
   const auto load = [&](const Tensor& of, const Layout& tv) {
     return k.load(k.tile(of, {1, delta_chunk, 1, D}, {b, n, h, 0}).keep({1, 3}), tv, 8);
   };
@@ -59,9 +55,8 @@ Program gated_delta_keys_program(const Asked& s) {
   const Fragment query = load(Q, by_rows), key = load(K, by_rows), sums = squares(key);
   put(queries, units(by_rows, query, squares(query)));
   put(keys, units(by_rows, key, sums));
-  const Fragment sums_of_rows = k.relayout(sums, codegen::without_axis(turn->loaded, 1), Element::f32);
-  k.store(units(turn->written, load(K, turn->loaded), sums_of_rows), k.whole(turned).keep({1, 0}),
-          turn->piece);
+  const Fragment sums_of_rows = k.relayout(sums, codegen::without_axis(turn.loaded, 1), Element::f32);
+  k.store(units(turn.written, load(K, turn.loaded), sums_of_rows), k.whole(turned).keep({1, 0}), turn.piece);
   k.store(k.read(turned, by_columns, 8),
           k.tile(columns, {1, 1, 1, D, delta_chunk}, {n, b, h, 0, 0}).keep({3, 4}), 8);
   return k;

@@ -1,13 +1,10 @@
-// What the tokens of every chunk see: the state before it, and the tokens up to their own.
+// O = (diag(e^gates) Q S^T + tril(Q K^T e^(gates[i] - gates[j])) R^T) / sqrt(D): the state before a chunk, and its tokens up to their own.
 #include "../lds_swizzle.h"
 #include "gated_delta_page.h"
 
 namespace inlay::kernels {
 
 using Asked = GatedDeltaChunk;
-using codegen::Atom;
-using codegen::MmaTiling;
-using codegen::without_axis;
 
 // [gated_delta_out]
 Program gated_delta_out_program(const Asked& s) {
@@ -16,8 +13,7 @@ Program gated_delta_out_program(const Asked& s) {
   const int D = s.key, E = s.value, wide = std::min(64, E);
   const double scale = 1 / std::sqrt(D);
   const auto tiling = [&](int n, int depth) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 4, 1, delta_chunk, n,
-                         depth, 8);
+    return tiling_of(target, s.type, 4, 1, delta_chunk, n, depth);
   };
   // A lane's 8 adjacent columns of the scores are its 8 k of the last product.
   const MmaTiling of_states = tiling(wide, D), of_keys = tiling(delta_chunk, D).with_columns(8),
@@ -131,15 +127,14 @@ std::vector<Judged> out_reference(const Asked& s, const Workload& w, const Resul
 } // namespace
 
 std::unique_ptr<Kernel> gated_delta_out_kernel() {
-  Page<Asked> page = chunk_page("gated_delta_out",
-                                "O = (diag(e^gates) Q S^T + tril(Q K^T e^(gates[i] - gates[j])) R^T) / "
-                                "sqrt(D) of the 64 tokens of every "
-                                "chunk: the last stage of the gated delta rule in chunks",
-                                {"dtype", "batch", "tokens", "heads", "group", "key", "value"},
-                                gated_delta_out_program, [](const Asked& s) {
-                                  return fmt::format("O[{},{},{},{}], {}", s.batch, s.tokens, s.heads,
-                                                     s.value, to_string(s.type));
-                                });
+  Page<Asked> page = chunk_page(
+      "gated_delta_out",
+      "O = (diag(e^gates) Q S^T + tril(Q K^T e^(gates[i] - gates[j])) R^T) / sqrt(D) of the 64 tokens of "
+      "every chunk: the last stage of the gated delta rule in chunks",
+      {"dtype", "batch", "tokens", "heads", "group", "key", "value"}, gated_delta_out_program,
+      [](const Asked& s) {
+        return fmt::format("O[{},{},{},{}], {}", s.batch, s.tokens, s.heads, s.value, to_string(s.type));
+      });
   page.data = [](const Asked& s, Workload& w, std::uint64_t seed) {
     random_inputs(w, seed);
     w.random("queries", seed + 21, 0.2), w.random("keys", seed + 22, 0.2);

@@ -1,23 +1,17 @@
-// What the tokens of a chunk take from the state, and what they would put there without it.
+// W = T diag(beta e^gates) K: what the tokens of a chunk take from the state; U = (T diag(beta) V)^T: what they would put there without it.
 #include "../transposed.h"
 #include "gated_delta_page.h"
 
 namespace inlay::kernels {
 
 using Asked = GatedDeltaChunk;
-using codegen::Atom;
-using codegen::MmaTiling;
-using codegen::without_axis;
 
 // [gated_delta_rows]
 Program gated_delta_rows_program(const Asked& s) {
   check_chunk("gated_delta_rows", s);
   const Target& target = Target::named(s.arch);
   const int D = s.key, E = s.value;
-  const auto tiling = [&](int m, int n) {
-    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), 4, 1, m, n, delta_chunk,
-                         8);
-  };
+  const auto tiling = [&](int m, int n) { return tiling_of(target, s.type, 4, 1, m, n, delta_chunk); };
   const MmaTiling of_keys = tiling(delta_chunk, D), of_values = tiling(E, delta_chunk);
   const int threads = of_keys.threads();
   Program k("gated_delta_rows", target, threads);
@@ -50,17 +44,11 @@ Program gated_delta_rows_program(const Asked& s) {
   });
 
   const Sym h = k.workgroups(0, H, 1), b = k.workgroups(1, B, 1), n = k.workgroups(2, z.tokens, delta_chunk);
-  const auto v_tile = transposed_tile(target, s.type, delta_chunk, E, threads, E / 32, of_values.a());
-  if (!v_tile)
-    throw std::invalid_argument(
-        "gated_delta_rows: no place in LDS without bank conflicts\n  hint   --value 128");
-  const Tensor turned = k.lds("lds_v", s.type, {E, delta_chunk}, v_tile->swizzle);
-  Fragment v =
-      k.load(k.tile(values, {1, 1, delta_chunk, 1, E}, {b, n, 0, h, 0}).keep({2, 4}), v_tile->loaded, 8);
-  if (v_tile->piece > 1)
-    v = k.map(
-        v_tile->written, {v}, [](const Exprs& x) { return x[0]; }, s.type);
-  k.store(v, k.whole(turned).keep({1, 0}), v_tile->piece);
+  const TransposedTile v_tile = transposed_tile({"gated_delta_rows"}, "--value 128", target, s.type,
+                                                delta_chunk, E, threads, E / 32, of_values.a());
+  const Tensor turned = k.lds("lds_v", s.type, {E, delta_chunk}, v_tile.swizzle);
+  const codegen::View of_v = k.tile(values, {1, 1, delta_chunk, 1, E}, {b, n, 0, h, 0}).keep({2, 4});
+  v_tile.store(k, k.load(of_v, v_tile.loaded, 8), turned);
   const auto inverse = [&](const Layout& tv) {
     return k.load(k.tile(T, {1, 1, 1, delta_chunk, delta_chunk}, {n, b, h, 0, 0}).keep({3, 4}), tv, 8);
   };

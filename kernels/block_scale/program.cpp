@@ -1,4 +1,4 @@
-// The fp8 GEMM with scales of blocks: what it computes, and how its data moves.
+// C[m,n] = sum_k SA[m,k/128] A[m,k] SB[n/128,k/128] B[n,k]: the fp8 GEMM with scales of blocks.
 #include "../places.h"
 #include "../program_names.h"
 
@@ -10,10 +10,6 @@
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Atom;
-using codegen::MmaTiling;
-using codegen::without_axis;
 
 void check(const BlockScaleSpec& s) {
   if (s.out != Element::bf16 && s.out != Element::f16 && s.out != Element::f32)

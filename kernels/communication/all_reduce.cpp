@@ -1,5 +1,5 @@
-// Sums over devices, each of which reads what it needs of all of them: one-shot all-reduce and reduce-scatter, all elements in the order of
-// the devices, so that all devices have the same bits, in every launch; and all-gather, the parts beside one another.
+// y[i] = sum over devices d of x_d[i], or of x_d[rank,i]; y[d,i] = x_d[i]: one-shot all-reduce and reduce-scatter, all elements in the order
+// of the devices, so that all devices have the same bits, in every launch; and all-gather, the parts beside one another.
 #include "between_devices.h"
 
 #include <fmt/format.h>

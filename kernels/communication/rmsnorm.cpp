@@ -1,5 +1,5 @@
-// The sum over devices of what each brings, a residual, and the RMS normalisation of the rows: what follows each block of a model whose
-// weights are split over devices, in one launch.
+// h[m,n] = sum over devices d of x_d[m,n] + r[m,n],   y[m,n] = h[m,n] rsqrt(mean_j h[m,j]^2 + epsilon) w[n]: what follows each block of a
+// model whose weights are split over devices, in one launch.
 #include "../page.h"
 #include "../rows/row.h"
 

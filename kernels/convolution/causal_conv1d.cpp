@@ -1,4 +1,5 @@
-// Depthwise causal convolution over time, as in Mamba and gated delta nets.
+// y[b,t,d] = act(bias[d] + sum_j w[d,j] x[b,t-width+1+j,d]), x = 0 before the first t: depthwise causal convolution over time, as in Mamba
+// and gated delta nets.
 #include "taps.h"
 
 #include <inlay/algebra/parse.h>
@@ -9,13 +10,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct Conv1dAsked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
+struct Conv1dAsked : VectorsAsked {
   std::int64_t b = 2, t = 100, d = 512;
-  int width = 4, vector = 0, rows = 16;
+  int width = 4, rows = 16;
   bool bias = true, silu = true;
-  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
 // [causal_conv1d]
@@ -110,10 +108,7 @@ std::unique_ptr<Kernel> causal_conv1d_kernel() {
                    {"rows", Read::number(&Conv1dAsked::rows, 1, 16), "auto",
                     "elements of t of a workgroup, which loads as many as there are taps more", "16"}}},
       .program = conv1d_program,
-      .sizes =
-          [](const Conv1dAsked& s) {
-            return std::vector{s.b, s.t, s.d};
-          },
+      .sizes = members(&Conv1dAsked::b, &Conv1dAsked::t, &Conv1dAsked::d),
       .size_names = {"b", "t", "d"},
       .reference = conv1d_reference,
       .text =

@@ -1,4 +1,5 @@
-// The next token of a depthwise causal convolution: the tokens before it are a state, which moves on.
+// y[b,d] = act(bias[d] + sum_j w[d,j] token[b,j,d]), the last token x[b,d] and those before it the state, which moves on: the next token of
+// a depthwise causal convolution.
 #include "taps.h"
 
 #include <fmt/format.h>
@@ -6,13 +7,10 @@
 namespace inlay::kernels {
 namespace {
 
-struct Conv1dStepAsked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16;
+struct Conv1dStepAsked : VectorsAsked {
   std::int64_t b = 5, d = 512;
-  int width = 4, rows = 4, vector = 0;
+  int width = 4, rows = 4;
   bool bias = true, silu = true;
-  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
 // [causal_conv1d_update]
@@ -99,10 +97,7 @@ std::unique_ptr<Kernel> causal_conv1d_update_kernel() {
             {"vector", Read::number(&Conv1dStepAsked::vector, 0, 8), "auto",
              "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
       .program = conv1d_step_program,
-      .sizes =
-          [](const Conv1dStepAsked& s) {
-            return std::vector{s.b, s.d};
-          },
+      .sizes = members(&Conv1dStepAsked::b, &Conv1dStepAsked::d),
       .size_names = {"b", "d"},
       .reference = conv1d_step_reference,
       .text =

@@ -1,4 +1,5 @@
-// 2-D and 3-D convolution as an implicit GEMM: the pixels of all images by the taps of their window, times the filters.
+// y[n,p,q,k] = sum over r, s, c of x[n, p stride + r dilation - pad, q stride + s dilation - pad, c] f[k,r,s,c], and with a third axis in 3-D:
+// convolution as an implicit GEMM, the pixels of all images by the taps of their window, times the filters.
 #include "convolution.h"
 
 #include "../lds_swizzle.h"
@@ -9,12 +10,10 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom, codegen::Look, codegen::MmaTiling;
+using codegen::Look;
 
 void check(const Convolution& s, const Target& target) {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", s.name(), what, hint));
-  };
+  const Refusal refuse{s.name()};
   if (s.type != codegen::Element::f16 && s.type != codegen::Element::bf16 &&
       !codegen::is_float8(target, s.type))
     refuse(fmt::format("--dtype {}", to_string(s.type)), "f16, bf16, " + codegen::float8_names(target));

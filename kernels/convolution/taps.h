@@ -2,17 +2,13 @@
 #pragma once
 
 #include "../page.h"
+#include "../places.h"
 
 namespace inlay::kernels {
 
 /// [D,width] in memory, looked at as [width,D].
 [[nodiscard]] inline SymLayout by_taps(int width, Sym channels) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  b.leaf(BasicMode<Sym>{Sym(width), BasicStride<Sym>(Sym(1))});
-  b.leaf(BasicMode<Sym>{channels, BasicStride<Sym>(Sym(width))});
-  b.close(at, 2);
-  return SymLayout(std::move(b).finish());
+  return by_strides({{width, 1}, {channels, width}});
 }
 
 [[nodiscard]] inline Expr silu(Expr x) { return x / (exp(x * -1.0) + 1.0); }

@@ -1,4 +1,4 @@
-// Running sums down the columns of a matrix.
+// y[n,m] = sum over i <= n of x[i,m]: running sums down the columns of a matrix.
 #include "../program_names.h"
 
 #include <inlay/codegen/program.h>
@@ -13,10 +13,7 @@ namespace inlay::kernels {
 namespace {
 
 void check(const CumsumSpec& s) {
-  const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {
-    throw std::invalid_argument(
-        fmt::format("cumsum: {} = {} is not supported\n  hint   {}", field, value, hint));
-  };
+  const Refusal refuse{"cumsum"};
   if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
     refuse("type", to_string(s.type), "f16, bf16 or f32; the arithmetic is f32 in any case");
   if (s.threads != 64 && s.threads != 128 && s.threads != 256)

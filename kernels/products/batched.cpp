@@ -36,8 +36,7 @@ Program batched_program(const BatchedAsked& s) {
     refuse(fmt::format("--tile {}\n  hint   32, 64 or 128", s.tile));
   const Target& target = Target::named(s.arch);
   const int tile = s.tile, deep = 64;
-  const auto mma = codegen::MmaTiling::of(codegen::Atom::mma_best(target, s.type, s.type, Element::f32, 16),
-                                          2, 2, tile, tile, deep, 8);
+  const auto mma = tiling_of(target, s.type, 2, 2, tile, tile, deep);
   Program k("batched_gemm", target, mma.threads());
   const Sym B = k.size("b", {.most = 65535}), M = k.size("m", {.most = 1 << 16}),
             N = k.size("n", {.most = 1 << 16, .multiple = 4}),

@@ -6,25 +6,19 @@
 namespace inlay::kernels {
 namespace {
 
-struct GemvAsked {
-  std::string arch{codegen::usual_target};
-  Element type = Element::bf16, out = Element::bf16;
-  int m = 1, rows = 4, vectors = 2, vector = 0, distance = 1;
+struct GemvAsked : VectorsAsked {
+  Element out = Element::bf16;
+  int m = 1, rows = 4, vectors = 2, distance = 1;
   std::int64_t n = 1024, k = 4096;
-  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
 };
 
 constexpr int gemv_waves = 4; ///< each has rows of W of its own
 
 void check(const GemvAsked& s) {
-  const auto refuse = [](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("gemv: {}\n  hint   {}", what, hint));
-  };
+  const Refusal refuse{"gemv"};
   if (s.rows % gemv_waves != 0) refuse(fmt::format("--rows {}", s.rows), "4, 8 or 16: a wave has whole rows");
-  const int v = s.vector_length();
-  if ((v & (v - 1)) != 0 || v > 128 / codegen::bits(s.type))
-    refuse(fmt::format("--vector {}", v), "1, 2, 4, of 16 bits also 8");
-  if (s.m * s.rows / gemv_waves * s.vectors * v > 256)
+  check_vectors(refuse, s);
+  if (s.m * s.rows / gemv_waves * s.vectors * s.vector_length() > 256)
     refuse(fmt::format("--m {} with --rows {} and --vectors {}", s.m, s.rows, s.vectors),
            "fewer: a work-item has m * rows / 4 * vectors * elements sums, at most 256");
 }
@@ -99,10 +93,7 @@ std::unique_ptr<Kernel> gemv_kernel() {
                    {"vector", Read::number(&GemvAsked::vector, 0, 8), "auto",
                     "elements that one instruction moves; 0: 16 bytes", "0"}}},
       .program = gemv_program,
-      .sizes =
-          [](const GemvAsked& s) {
-            return std::vector{s.n, s.k};
-          },
+      .sizes = members(&GemvAsked::n, &GemvAsked::k),
       .size_names = {"n", "k"},
       .reference = gemv_reference,
       .text =

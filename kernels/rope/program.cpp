@@ -1,4 +1,4 @@
-// Rotary position embedding.
+// Y[t,h,0,i] = X[t,h,0,i] cos[p,i] - X[t,h,1,i] sin[p,i], Y[t,h,1,i] = X[t,h,1,i] cos[p,i] + X[t,h,0,i] sin[p,i], p = positions[t].
 #include "../program_names.h"
 
 #include <inlay/codegen/program.h>
@@ -14,10 +14,7 @@ namespace {
 using codegen::Index;
 
 void check(const RopeSpec& s) {
-  const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {
-    throw std::invalid_argument(
-        fmt::format("rope: {} = {} is not supported\n  hint   {}", field, value, hint));
-  };
+  const Refusal refuse{"rope"};
   if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
     refuse("type", to_string(s.type), "f16, bf16 or f32; the arithmetic is f32 in any case");
   if (s.head_dim < 32 || s.head_dim > 512 || !std::has_single_bit(static_cast<unsigned>(s.head_dim)))

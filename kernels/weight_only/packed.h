@@ -1,6 +1,7 @@
 /// Weights of 4 bits, two's complement, 8 in a word of i32, the first one in its lowest bits; each group of k has a scale. Private.
 #pragma once
 
+#include "../places.h"
 #include "../problem.h"
 #include "../program_names.h"
 
@@ -11,19 +12,12 @@ namespace inlay::kernels {
 /// [.., K/8] words in memory, looked at weight by weight: [.., K], 8 of them at one place. Requires: 8 divides K.
 [[nodiscard]] inline Tensor packed_weights(Program& k, const std::string& name, std::vector<Sym> shape,
                                            Sym K) {
-  std::vector<Sym> apart(shape.size());
+  std::vector<Strided> axes = {{{8, 0}, {floor_div(K, Sym(8)), 1}}};
   Sym each = floor_div(K, Sym(8));
-  for (std::size_t i = shape.size(); i-- > 0; each = each * shape[i]) apart[i] = each;
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  for (std::size_t i = 0; i < shape.size(); ++i) b.leaf(BasicMode<Sym>{shape[i], BasicStride<Sym>(apart[i])});
-  const std::size_t words = b.open();
-  b.leaf(BasicMode<Sym>{Sym(8), BasicStride<Sym>(Sym(0))});
-  b.leaf(BasicMode<Sym>{floor_div(K, Sym(8)), BasicStride<Sym>(Sym(1))});
-  b.close(words, 2);
-  b.close(all, shape.size() + 1);
+  for (std::size_t i = shape.size(); i-- > 0; each = each * shape[i])
+    axes.emplace(axes.begin(), shape[i], each);
   shape.push_back(K);
-  return k.input(name, codegen::Element::i32, std::move(shape), SymLayout(std::move(b).finish()));
+  return k.input(name, codegen::Element::i32, std::move(shape), by_strides(axes));
 }
 
 /// The weight at position i of the word that has it: its bits at the top, and back with their sign.

@@ -1,4 +1,4 @@
-// The GEMM with weights of 8 or 4 bits: what it computes, and how its data moves.
+// C[m,n] = sum_k A[m,k] W[n,k] S[n,k/group]: the GEMM with weights of 8 or 4 bits.
 #include "../lds_swizzle.h"
 #include "packed.h"
 
@@ -9,11 +9,6 @@
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Atom;
-using codegen::MmaTiling;
-using codegen::rows_tv;
-using codegen::without_axis;
 
 void check(const WeightOnlySpec& s, const Target& target) {
   const auto refuse = [](const char* field, const std::string& value, const std::string& hint) {
@@ -39,8 +34,7 @@ void check(const WeightOnlySpec& s, const Target& target) {
 Program weight_only_gemm_program(const WeightOnlySpec& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
-  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m,
-                                      s.waves_n, s.tile_m, s.tile_n, s.group, 8);
+  const MmaTiling mma = tiling_of(target, s.type, s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.group);
   Program k("weight_only_gemm", target, mma.threads(), s.where);
   const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 21, .multiple = 4}),
             K = k.size("k", {.most = 1 << 20, .multiple = s.group});

@@ -1,11 +1,10 @@
-// The two products of a mixture of experts in 8 and 4 bits, with scales: what they compute, and how their data moves.
+// y[p,i] = silu(x[ids[p],:] . w[e,0,i,:]) * (x[ids[p],:] . w[e,1,i,:])  and  z[ids[p],d] += weights[p] y[p,:] . v[e,d,:], e the expert of
+// p's block: the two products of a mixture of experts in 8 and 4 bits, with scales.
 #include "narrow.h"
 
 #include "../lds_swizzle.h"
 
 namespace inlay::kernels {
-
-using codegen::MmaTiling, codegen::rows_tv, codegen::without_axis;
 
 // [narrow]
 Program narrow_stage1_program(const MoeSpec& s) {

@@ -1,4 +1,5 @@
-// The two products of a mixture of experts: what they compute, and how their data moves.
+// y[p,i] = silu(x[ids[p],:] . w[e,0,i,:]) * (x[ids[p],:] . w[e,1,i,:])  and  z[ids[p],d] += weights[p] y[p,:] . v[e,d,:], e the expert of
+// p's block: the two products of a mixture of experts, of 16 bits or of weights of 4 bits.
 #include "../lds_swizzle.h"
 #include "../weight_only/packed.h"
 #include "narrow.h"
@@ -8,16 +9,10 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Atom;
-using codegen::MmaTiling;
-using codegen::rows_tv;
-using codegen::without_axis;
-
 /// Errors: std::invalid_argument for groups of weights that there are not.
 void check_group(const MoeSpec& s, const char* kernel) {
   const auto refuse = [&](const std::string& hint) {
-    throw std::invalid_argument(
-        fmt::format("{}: --group {} is not supported\n  hint   {}", kernel, s.group, hint));
+    Refusal{kernel}(fmt::format("--group {} is not supported", s.group), hint);
   };
   if (s.group != 0 && s.narrow())
     refuse("0 with --dtype " + codegen::to_string(s.type) + "; groups of f16 or bf16");
@@ -29,14 +24,12 @@ void check_group(const MoeSpec& s, const char* kernel) {
     refuse(fmt::format("--tile-m {} or more", least));
 }
 void check(const MoeSpec& s, const char* kernel) {
+  const Refusal refuse{kernel};
   if (s.type != Element::f16 && s.type != Element::bf16)
-    throw std::invalid_argument(
-        fmt::format("{}: type = {} is not supported\n  hint   f16 or bf16; fp8 and i8 with scales", kernel,
-                    codegen::to_string(s.type)));
+    refuse("type", codegen::to_string(s.type), "f16 or bf16; fp8 and i8 with scales");
   if (s.scales != Scales::none)
-    throw std::invalid_argument(
-        fmt::format("{}: --scales {} with --dtype {}\n  hint   no: scales are of types of 8 bits", kernel,
-                    to_string(s.scales), codegen::to_string(s.type)));
+    refuse(fmt::format("--scales {} with --dtype {}", to_string(s.scales), codegen::to_string(s.type)),
+           "no: scales are of types of 8 bits");
 }
 int depth(const MoeSpec& s) { return s.group > 0 ? s.group : s.tile_k; }
 /// Two stages of tiles of so many rows in LDS, or one where it has no room.
@@ -45,8 +38,7 @@ codegen::Pipeline pipeline(const MoeSpec& s, const Target& target, int rows) {
   return {.distance = stages, .ring = stages};
 }
 MmaTiling tiling(const MoeSpec& s, const Target& target) {
-  return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m, s.waves_n,
-                       s.tile_m, s.tile_n, depth(s), 8);
+  return tiling_of(target, s.type, s.waves_m, s.waves_n, s.tile_m, s.tile_n, depth(s));
 }
 
 /// Matrices that a table names, [.., K]: of `type`, or of 4 bits with scales.

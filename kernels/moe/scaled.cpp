@@ -10,13 +10,9 @@
 
 namespace inlay::kernels {
 
-using codegen::Atom, codegen::MmaTiling;
-
 ScaledProduct ScaledProduct::of(const std::string& kernel, const Target& target, Element type, Scales by,
                                 int waves_m, int waves_n, int tile_m, int tile_n) {
-  const auto refuse = [&](const std::string& what, const std::string& hint) {
-    throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", kernel, what, hint));
-  };
+  const Refusal refuse{kernel};
   if (type == Element::e2m1 || by == Scales::mx) {
     if (type != Element::e2m1 || by != Scales::mx)
       refuse(fmt::format("--dtype {} with --scales {}", to_string(type), to_string(by)), "fp4 with mx");

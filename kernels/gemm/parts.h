@@ -10,9 +10,6 @@
 
 namespace inlay::kernels::gemm {
 
-using codegen::Atom;
-using codegen::MmaTiling;
-
 /// The longest row of which a tile of that many rows has byte offsets below 2^31, and at most 2^21.
 [[nodiscard]] std::int64_t longest_row(int rows, Element element);
 
@@ -87,9 +84,6 @@ constexpr int most_parts = 64;
 /// (rows, columns) whose rows are so many elements apart: (rows,columns):(columns+pad,1). Nothing of a pad that there is not.
 [[nodiscard]] std::optional<SymLayout> apart(Sym rows, Sym columns, const std::optional<Sym>& pad);
 
-/// The results of a lane in so many parts of K, one after the other.
-[[nodiscard]] Layout results_of_parts(const Layout& c, int parts);
-
 /// Bytes of a stage of LDS, whole lines of transfers with their padding: of 4 groups of rows, two vectors after all but the last
 /// (codegen::transfer_place).
 [[nodiscard]] int stage_of_lines(const GemmSpec& s);
@@ -116,5 +110,7 @@ constexpr int most_parts = 64;
 
 /// Errors: std::invalid_argument naming what the kernel does not take.
 void check(const GemmSpec& s, const Target& target);
+/// Of those the ones that change only speed.
+void check_form(const GemmSpec& s, const Target& target);
 
 } // namespace inlay::kernels::gemm

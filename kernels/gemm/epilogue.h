@@ -24,15 +24,17 @@ struct ResultTile {
 
 class Epilogue {
 public:
+  using Where = std::source_location; ///< the kernel's line
+
   Epilogue(const GemmTensors& of, const ResultTile& tile, const MmaTiling& mma);
   /// All that follows the sums, and the store; parts of them are added to what is there.
-  void finish(const Fragment& sum) const;
-  /// split-K with fixup: part `part` of the sums is stored, and who comes last sums all of them, in their order, and finishes.
-  void fixup(const Fragment& acc, Sym part) const;
+  void store(const Fragment& sum, Where where = Where::current()) const;
+  /// split-K with fixup: part `part` of the sums is stored, and who comes last sums all of them, in their order, and stores them as above.
+  void fixup(const Fragment& acc, Sym part, Where where = Where::current()) const;
 
 private:
-  void put(const Fragment& sum) const;
-  [[nodiscard]] std::vector<Fragment> operands(const Fragment& sum) const;
+  void put(const Fragment& sum, Where where) const;
+  [[nodiscard]] std::vector<Fragment> operands(const Fragment& sum, Where where) const;
 
   const GemmTensors& of_;
   const ResultTile& tile_;

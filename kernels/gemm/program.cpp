@@ -66,7 +66,7 @@ Program gemm_program(const GemmSpec& s) {
   if (s.gather)
     epilogue.fixup(acc, part);
   else
-    epilogue.finish(acc);
+    epilogue.store(acc);
   if (s.own != GemmSpec::Own::none)
     k.problems("groups", s.own == GemmSpec::Own::m ? std::vector{of.M} : std::vector{of.M, of.N, of.K});
   return k;

@@ -7,6 +7,8 @@
 
 #include <inlay/kernels/build.h>
 
+#include <cmath>
+
 namespace inlay::kernels {
 namespace {
 

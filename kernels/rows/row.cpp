@@ -3,6 +3,8 @@
 
 #include "../least_number.h"
 
+#include <cmath>
+
 namespace inlay::kernels {
 
 Row::Row(codegen::Program& k, const RowSpec& spec, Sym number, Sym columns)

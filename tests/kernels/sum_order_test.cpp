@@ -113,7 +113,7 @@ TEST_CASE("what refutes an order is named with its operation and line") {
   CHECK_THAT(to_string(added.claims[0]), Contains("refuted    deterministic: parts of c are added by atomics "
                                                   "of f32, in the order in which workgroups come "
                                                   "[operation ") &&
-                                             Contains(", epilogue.cpp:"));
+                                             Contains(", program.cpp:"));
   CHECK(added.claims[0].where.line() > 0);
   CHECK_THAT(
       to_string(*shared.find("batch-invariant")),
@@ -650,7 +650,7 @@ TEST_CASE("gemm --deterministic: what adds by atomics is refused, and auto choos
   CHECK_THROWS_WITH(gemm->build(some, {}),
                     Contains("gemm: --deterministic yes is not what this form does") &&
                         Contains("deterministic is refuted: parts of c are added by atomics of f16") &&
-                        Contains("epilogue.cpp:") && Contains("hint   --split-k-fixup yes"));
+                        Contains("program.cpp:") && Contains("hint   --split-k-fixup yes"));
   CHECK_THROWS_WITH(
       gemm->build({{"tile", "32x64x64"}, {"stream-k-workgroups", "6"}, {"deterministic", "batch"}}, {}),
       Contains("--deterministic batch is not what this form does") &&

@@ -619,34 +619,36 @@ private:
 
   // For each value of `to`, the value of `from` at the same coordinate; extent 1 along an axis matches every coordinate.
   std::vector<int> matching(const Fragment& to, const Fragment& from) const {
-    const int n = to.values(), m = from.values();
-    std::vector<std::vector<int>> a, b;
+    struct Along { // one axis: what work-items and values add to a coordinate, there and here
+      std::vector<int> thread, value, from_thread, from_value;
+    };
+    std::vector<Along> axes;
     for (std::size_t axis = 0; axis < to.extents.size(); ++axis) {
       if (axis >= from.extents.size() || (from.extents[axis] == 1 && to.extents[axis] != 1)) continue;
-      a.push_back(coordinates(to.tv, axis));
-      b.push_back(coordinates(from.tv, axis));
+      axes.push_back({thread_coordinates(to.tv.mode(0), axis), thread_coordinates(to.tv.mode(1), axis),
+                      thread_coordinates(from.tv.mode(0), axis), thread_coordinates(from.tv.mode(1), axis)});
     }
-    std::vector<int> out(static_cast<std::size_t>(n), -1);
-    for (int t = 0; t < p_.threads(); ++t)
-      for (int v = 0; v < n; ++v) {
-        int found = -1;
-        const auto same = [&](int w) {
-          for (std::size_t k = 0; k < a.size(); ++k)
-            if (a[k][static_cast<std::size_t>(t * n + v)] != b[k][static_cast<std::size_t>(t * m + w)])
-              return false;
-          return true;
-        };
-        int& known = out[static_cast<std::size_t>(v)];
-        if (known >= 0 && same(known)) continue;
-        for (int w = 0; w < m && found < 0; ++w)
-          if (same(w)) found = w;
-        if (found < 0 || known >= 0)
-          throw CodegenError("map: an operand is not where the result is",
-                             "thread " + std::to_string(t) + " value " + std::to_string(v) + " of " +
-                                 to_string(to.tv) + "\n  operand " + to_string(from.tv),
-                             "operands of one thread-value layout, or of extent 1 along an axis");
-        known = found;
-      }
+    const auto nowhere = [&](std::size_t t, std::size_t v) {
+      throw CodegenError("map: an operand is not where the result is",
+                         "thread " + std::to_string(t) + " value " + std::to_string(v) + " of " +
+                             to_string(to.tv) + "\n  operand " + to_string(from.tv),
+                         "operands of one thread-value layout, or of extent 1 along an axis");
+    };
+    // Of work-item 0; any other one has the same values in both where both have gone as far.
+    std::vector<int> out;
+    for (std::size_t v = 0; v < static_cast<std::size_t>(to.values()); ++v) {
+      int found = -1;
+      for (int w = 0; w < from.values() && found < 0; ++w)
+        if (std::all_of(axes.begin(), axes.end(), [&](const Along& x) {
+              return x.thread[0] + x.value[v] == x.from_thread[0] + x.from_value[static_cast<std::size_t>(w)];
+            }))
+          found = w;
+      if (found < 0) nowhere(0, v);
+      out.push_back(found);
+    }
+    for (std::size_t t = 1; t < static_cast<std::size_t>(p_.threads()); ++t)
+      for (const Along& x : axes)
+        if (x.thread[t] - x.thread[0] != x.from_thread[t] - x.from_thread[0]) nowhere(t, 0);
     return out;
   }
 

@@ -13,13 +13,15 @@ namespace {
 
 // Evaluates a layout of one coordinate axis for indices 0 .. size-1 of a mode, colexicographically.
 std::vector<int> along(LayoutView<Int> mode, std::size_t axis) {
-  std::vector<int> out{0};
+  std::size_t size = 1, before = 1;
+  for (const Mode& m : mode.leaves()) size *= static_cast<std::size_t>(m.extent.value());
+  std::vector<int> out(size, 0);
   for (const Mode& m : mode.leaves()) {
-    const Axis a = m.stride.axis;
-    const std::int64_t step = !a.empty() && a[0] == axis ? m.stride.scale.value() : 0;
-    const std::size_t before = out.size();
-    for (std::int64_t i = 1; i < m.extent.value(); ++i)
-      for (std::size_t k = 0; k < before; ++k) out.push_back(out[k] + static_cast<int>(i * step));
+    const Axis& a = m.stride.axis;
+    const int step = !a.empty() && a[0] == axis ? static_cast<int>(m.stride.scale.value()) : 0;
+    const std::size_t after = before * static_cast<std::size_t>(m.extent.value());
+    for (std::size_t k = before; k < after; ++k) out[k] = out[k - before] + step;
+    before = after;
   }
   return out;
 }
@@ -295,10 +297,10 @@ void check_axes(const Layout& tv) {
 
 std::vector<int> coordinates(const Layout& tv, std::size_t axis) {
   const std::vector<int> thread = along(tv.view()[0], axis), value = along(tv.view()[1], axis);
-  std::vector<int> out;
-  out.reserve(thread.size() * value.size());
+  std::vector<int> out(thread.size() * value.size());
+  auto at = out.begin();
   for (const int t : thread)
-    for (const int v : value) out.push_back(t + v);
+    for (const int v : value) *at++ = t + v;
   return out;
 }
 

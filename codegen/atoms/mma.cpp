@@ -4,6 +4,9 @@
 #include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 
+#include <map>
+#include <string_view>
+
 namespace inlay::codegen {
 namespace {
 
@@ -38,9 +41,16 @@ std::string type_of_sums(const MatrixInstruction& i) {
 // Of the f8f6f4 instructions an operand is 32 elements in as many bits as they need.
 std::string type_of_mixed(Element e) { return "<" + std::to_string(bits(e)) + " x i32>"; }
 
+// Layouts by their text: most instructions have another one's.
+using Layouts = std::map<std::string_view, Layout>;
+const Layout& layout_of(Layouts& known, std::string_view text) {
+  const auto found = known.find(text);
+  return found != known.end() ? found->second : known.emplace(text, parse_layout(text)).first->second;
+}
+
 // One atom: the instruction with what CBSZ and BLGP say of A and B.
 Atom atom_of(const MatrixInstruction& i, TargetSet targets, const machine::Target& target, std::size_t cbsz,
-             std::size_t blgp) {
+             std::size_t blgp, Layouts& layouts) {
   const bool mixed = i.typed_by_modifiers;
   const Operand of_a = mixed ? machine::f8f6f4_operands[cbsz] : i.a,
                 of_b = mixed ? machine::f8f6f4_operands[blgp] : i.b;
@@ -86,13 +96,12 @@ Atom atom_of(const MatrixInstruction& i, TargetSet targets, const machine::Targe
           a,
           b,
           element_of(i.d, target),
-          parse_layout(a_layout),
-          {},
-          parse_layout(i.d_layout)};
-  mma.b = b_layout == a_layout ? mma.a : parse_layout(b_layout);
+          layout_of(layouts, a_layout),
+          layout_of(layouts, b_layout),
+          layout_of(layouts, i.d_layout)};
   mma.sparse = i.sparse;
   mma.scaled = i.scaled;
-  if (mma.scaled) mma.scale = parse_layout(i.scale_layout);
+  if (mma.scaled) mma.scale = layout_of(layouts, i.scale_layout);
   const machine::MatrixTiming& timing = i.timing_on(target.arch, bits(a) < 8 && bits(b) < 8);
   mma.passes = timing.passes;
   mma.result_wait_states = timing.wait_states;
@@ -103,6 +112,7 @@ Atom atom_of(const MatrixInstruction& i, TargetSet targets, const machine::Targe
 } // namespace
 
 void append_mma(std::deque<Atom>& atoms) {
+  Layouts layouts;
   for (const MatrixInstruction& i : machine::matrix_instructions()) {
     // One atom for all targets that agree in everything.
     unsigned done = 0;
@@ -121,7 +131,7 @@ void append_mma(std::deque<Atom>& atoms) {
       const std::size_t formats = i.typed_by_modifiers ? machine::f8f6f4_operands.size() : 1;
       for (std::size_t cbsz = 0; cbsz < formats; ++cbsz)
         for (std::size_t blgp = 0; blgp < formats; ++blgp)
-          atoms.push_back(atom_of(i, targets, target, cbsz, blgp));
+          atoms.push_back(atom_of(i, targets, target, cbsz, blgp, layouts));
     }
   }
 }

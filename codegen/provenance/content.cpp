@@ -27,21 +27,19 @@ std::string text(Wide v) {
 
 std::int64_t number(Sym s, const Assignment& at) { return evaluate(s, at).value(); }
 
-Wide place(const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>& modes,
-           std::span<const std::int64_t> coordinate) {
+/// What a coordinate along one axis adds to the place.
+Wide place(const std::vector<std::pair<std::int64_t, std::int64_t>>& modes, std::int64_t coordinate) {
   Wide sum = 0;
-  for (std::size_t axis = 0; axis < modes.size(); ++axis) {
-    std::int64_t rest = coordinate[axis];
-    for (std::size_t k = 0; k < modes[axis].size(); ++k) {
-      const auto [extent, stride] = modes[axis][k];
-      std::int64_t digit = rest;
-      if (k + 1 < modes[axis].size()) {
-        digit = rest % extent;
-        if (digit < 0) digit += extent;
-        rest = (rest - digit) / extent;
-      }
-      sum += Wide{digit} * stride;
+  std::int64_t rest = coordinate;
+  for (std::size_t k = 0; k < modes.size(); ++k) {
+    const auto [extent, stride] = modes[k];
+    std::int64_t digit = rest;
+    if (k + 1 < modes.size()) {
+      digit = rest % extent;
+      if (digit < 0) digit += extent;
+      rest = (rest - digit) / extent;
     }
+    sum += Wide{digit} * stride;
   }
   return sum;
 }
@@ -216,12 +214,21 @@ const Content::Placed& Content::placed(const Tensor& t, const Point& point) {
   return out;
 }
 
-const std::vector<std::vector<int>>& Content::coordinates(const Layout& threads, std::size_t axes) {
+const std::vector<std::size_t>& Content::some_of(const Point& point) {
+  const auto [found, fresh] = some_.try_emplace(point.seed);
+  for (std::size_t th = 0; fresh && th < static_cast<std::size_t>(p_.threads()); ++th)
+    if (scramble(point.seed + th) % 61 == 0) found->second.push_back(th);
+  return found->second;
+}
+
+const Content::Coordinates& Content::coordinates(const Layout& threads, std::size_t axes) {
   const auto found = std::find_if(coordinates_.begin(), coordinates_.end(), [&](const auto& c) {
-    return c.second.size() == axes && c.first == threads;
+    return c.second.at.size() == axes && c.first == threads;
   });
   if (found != coordinates_.end()) return found->second;
-  std::vector<std::vector<int>> out(axes, std::vector<int>(static_cast<std::size_t>(p_.threads()), 0));
+  Coordinates all;
+  std::vector<std::vector<int>>& out = all.at;
+  out.assign(axes, std::vector<int>(static_cast<std::size_t>(p_.threads()), 0));
   for (int th = 0; th < p_.threads(); ++th) {
     std::int64_t rest = th;
     for (const Mode& m : threads.modes()) {
@@ -232,7 +239,17 @@ const std::vector<std::vector<int>>& Content::coordinates(const Layout& threads,
             static_cast<int>(digit * m.stride.scale.value());
     }
   }
-  return coordinates_.emplace_back(threads, std::move(out)).second;
+  for (const std::vector<int>& along : out) {
+    std::vector<int> different = along;
+    std::sort(different.begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
+    std::vector<int>& number = all.number.emplace_back();
+    for (const int c : along)
+      number.push_back(
+          static_cast<int>(std::lower_bound(different.begin(), different.end(), c) - different.begin()));
+    all.different.push_back(std::move(different));
+  }
+  return coordinates_.emplace_back(threads, std::move(all)).second;
 }
 
 std::optional<Wide> Content::seen(const Placed& in, std::span<const std::int64_t> c) {
@@ -275,24 +292,33 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
   if (inst.when && (number(inst.when->size, point.at) % inst.when->modulus == 0) != inst.when->divides)
     return std::nullopt;
   const Placed& in = placed(t, point);
-  const std::vector<std::vector<int>>& thread = coordinates(a.threads, axes);
+  const Coordinates& thread = coordinates(a.threads, axes);
   std::vector<std::int64_t> origin;
   for (const Sym& o : a.origin) origin.push_back(number(o, point.at));
 
   using Coordinate = SmallVector<std::int64_t, 8>;
-  const auto coordinate = [&](std::size_t th, std::size_t e) {
-    Coordinate c(axes, 0);
-    for (std::size_t axis = 0; axis < axes; ++axis)
-      c[axis] =
-          a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + thread[axis][th] + a.elements[e][axis];
-    return c;
-  };
   const auto inside = [&](const Coordinate& c, bool all) {
     for (std::size_t axis = 0; axis < axes; ++axis)
       if ((all || a.masked[axis]) && (c[axis] < 0 || c[axis] >= in.extent[axis])) return false;
     return in.looks.empty() || seen(in, c.span()).has_value(); // what a window looks at is always compared
   };
-  const auto place_of = [&](const Coordinate& c) { return place(in.modes, c.span()) + in.offset; };
+  // Along each axis, for each coordinate that a work-item has: its first and last element there.
+  struct Along {
+    std::int64_t first, last;
+    bool in_first, in_last; ///< or nobody asks
+    Wide place;             ///< of the last one
+  };
+  std::vector<std::vector<Along>> along(axes);
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    for (const int d : thread.different[axis]) {
+      const auto at = [&](std::size_t e) {
+        return a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + d + a.elements[e][axis];
+      };
+      const auto is_in = [&](std::int64_t c) { return !a.masked[axis] || (c >= 0 && c < in.extent[axis]); };
+      const std::int64_t one = at(0), other = at(count - 1);
+      along[axis].push_back({one, other, is_in(one), is_in(other), place(in.modes[axis], other)});
+    }
+  Coordinate c(axes, 0);
   // Who is nearest to the ends: of those inside and of those outside the first and the last in memory and along each axis.
   std::vector<std::size_t> chosen;
   struct Best {
@@ -307,6 +333,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
   std::vector<Best> best(4 + 4 * axes);
   std::size_t some = 0, borders = 0;
   bool was_in = true;
+  const std::vector<std::size_t>& others = some_of(point);
+  auto other = others.begin();
   for (std::size_t th = 0; th < static_cast<std::size_t>(p_.threads()); ++th) {
     if (!inst.waves.contains(static_cast<int>(th) / p_.target().wave_size)) continue;
     if (a.idle) {
@@ -317,16 +345,32 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
       }
       if (sum != 0) continue;
     }
-    const auto first = coordinate(th, 0), last = coordinate(th, count - 1);
-    const bool in_first = inside(first, false), in_last = inside(last, false);
+    bool in_first = true, in_last = true;
+    Wide at = in.offset;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const Along& x = along[axis][static_cast<std::size_t>(thread.number[axis][th])];
+      in_first = in_first && x.in_first, in_last = in_last && x.in_last;
+      at += x.place;
+    }
+    if (!in.looks.empty()) { // what a window looks at is always compared
+      const auto looks_at = [&](bool last) {
+        for (std::size_t axis = 0; axis < axes; ++axis) {
+          const Along& x = along[axis][static_cast<std::size_t>(thread.number[axis][th])];
+          c[axis] = last ? x.last : x.first;
+        }
+        return seen(in, c.span()).has_value();
+      };
+      in_first = in_first && looks_at(false), in_last = in_last && looks_at(true);
+    }
     const std::size_t of = in_last ? 0 : 2;
-    const Wide at = place_of(last);
     best[of].offer(th, at), best[of + 1].offer(th, -at);
     for (std::size_t axis = 0; axis < axes; ++axis) {
-      best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{last[axis]});
-      best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{first[axis]});
+      const Along& x = along[axis][static_cast<std::size_t>(thread.number[axis][th])];
+      best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{x.last});
+      best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{x.first});
     }
-    if (scramble(point.seed + th) % 61 == 0 && some++ < 2) chosen.push_back(th);
+    while (other != others.end() && *other < th) ++other;
+    if (other != others.end() && *other == th && some++ < 2) chosen.push_back(th);
     // A window has borders inside of its tile: who stands at one.
     if (!in.looks.empty() && borders < 12 && (in_last != was_in || in_first != in_last)) {
       ++borders;
@@ -345,7 +389,7 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
              limit = split.far      ? Wide{INT64_MAX}
                      : split.ends() ? bytes(number(split.records, point.at))
                                     : Wide{INT32_MAX};
-  const auto at_work_item = [&](std::size_t th, std::size_t e, const Coordinate& c) {
+  const auto at_work_item = [&](std::size_t th, std::size_t e) {
     std::string s = "work-item " + std::to_string(th) + ", element " + std::to_string(e) + ", at (";
     for (std::size_t axis = 0; axis < axes; ++axis) s += (axis ? "," : "") + std::to_string(c[axis]);
     s += ") of (";
@@ -381,9 +425,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     if (!split.far && compared && (offset < 0 || offset > INT32_MAX))
       return "work-item " + std::to_string(th) + " has the offset " + text(offset);
     for (std::size_t e = 0; e < count; ++e) {
-      auto c = coordinate(th, e);
       for (std::size_t axis = 0; axis < axes; ++axis)
-        if (a.gathered(axis)) c[axis] = named[axis];
+        c[axis] = a.gathered(axis) ? named[axis] : origin[axis] + thread.at[axis][th] + a.elements[e][axis];
       // A descriptor ends by dwords, and what is less than one by the whole access.
       const Wide whole = std::max<Wide>(bytes(static_cast<Wide>(count)), 1),
                  until = std::min(bytes(static_cast<Wide>(e)) / 4 * 4 + 4, whole);
@@ -391,25 +434,27 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
                  without = compared && offset + until <= limit; // the scalar offset
       if (inside(c, true)) {
         if (!passes || !without)
-          return at_work_item(th, e, c) + " is inside, and " +
+          return at_work_item(th, e) + " is inside, and " +
                  (!compared ? "a comparison leaves it out"
                             : "the descriptor of " + text(limit) + " bytes ends before byte " +
                                   text(offset + bytes(step) + until));
-        const Wide is = base + step + lane + static_cast<Wide>(e),
-                   wanted = in.looks.empty() ? place_of(c) : *seen(in, c.span());
+        Wide wanted = in.offset;
+        for (std::size_t axis = 0; axis < axes; ++axis) wanted += place(in.modes[axis], c[axis]);
+        if (!in.looks.empty()) wanted = *seen(in, c.span());
+        const Wide is = base + step + lane + static_cast<Wide>(e);
         if (is != wanted)
-          return at_work_item(th, e, c) + " is element " + text(wanted) + ", and the address is that of " +
+          return at_work_item(th, e) + " is element " + text(wanted) + ", and the address is that of " +
                  text(is);
         if (e == 0 && (base * width % 8 != 0 || step * width % 8 != 0 || lane * width % 8 != 0))
-          return at_work_item(th, e, c) + " has an address in the middle of a byte";
+          return at_work_item(th, e) + " has an address in the middle of a byte";
       } else if (!inside(c, false)) {
         if (passes || without)
-          return at_work_item(th, e, c) + " is outside, and neither a comparison nor the descriptor of " +
+          return at_work_item(th, e) + " is outside, and neither a comparison nor the descriptor of " +
                  text(limit) + " bytes leaves out byte " + text(offset + bytes(step));
       } else if (passes) {
         const Wide is = base + step + lane + static_cast<Wide>(e);
         if (is < 0 || is >= in.elements)
-          return at_work_item(th, e, c) + " is no element, is not masked, and touches element " + text(is) +
+          return at_work_item(th, e) + " is no element, is not masked, and touches element " + text(is) +
                  " of " + std::to_string(in.elements);
       }
     }

@@ -16,6 +16,7 @@
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/nest.h>
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -59,7 +60,14 @@ private:
 
   const std::vector<Point>& points(const Home& home);
   const Placed& placed(const Tensor& t, const Point& point);
-  const std::vector<std::vector<int>>& coordinates(const Layout& threads, std::size_t axes);
+  struct Coordinates {                       ///< of work-items
+    std::vector<std::vector<int>> at;        ///< [axis][work-item]
+    std::vector<std::vector<int>> different; ///< [axis]: those that there are, each once
+    std::vector<std::vector<int>> number;    ///< [axis][work-item]: which of them it is at
+  };
+  const Coordinates& coordinates(const Layout& threads, std::size_t axes);
+  // A few work-items, other ones at each point.
+  const std::vector<std::size_t>& some_of(const Point& point);
   // The element of what a window looks at that a coordinate stands for, if there is one.
   static std::optional<Wide> seen(const Placed& in, std::span<const std::int64_t> c);
   std::optional<std::string> wrong_at(const Inst& inst, const AddressSplit& split, const Point& point);
@@ -71,8 +79,9 @@ private:
   std::vector<Point> all_;
   std::map<Home, std::vector<Point>> points_;
   std::map<std::pair<int, std::uint64_t>, Placed> placed_;
-  std::vector<std::pair<Layout, std::vector<std::vector<int>>>> coordinates_;
-  std::size_t each_ = 0; ///< points that an access is looked at
+  std::deque<std::pair<Layout, Coordinates>> coordinates_;
+  std::map<std::uint64_t, std::vector<std::size_t>> some_; ///< by a point's seed
+  std::size_t each_ = 0;                                   ///< points that an access is looked at
   std::uint64_t next_ = 0;
 };
 

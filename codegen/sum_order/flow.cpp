@@ -5,6 +5,7 @@
 #include <inlay/algebra/print.h>
 
 #include <array>
+#include <utility>
 
 namespace inlay::codegen::sums {
 
@@ -71,7 +72,7 @@ void Trees::merge(int which, const Causes& own, const State& then) {
     if (a == b) return;
     const std::array<Value, 2> of = {a, b};
     Causes all = own | causes_of(a.id) | causes_of(b.id);
-    const int row = a.row == no_row || a.row == b.row ? b.row : b.row == no_row ? a.row : several;
+    const int row = row_of(a.row, b.row);
     if (row == several && a.row != several && b.row != several)
       all.set(cause({Cause::What::rows, 0, -1, p_.where(), "values of several rows meet after a branch"}));
     b = {intern({branch, which, of[0].id, of[1].id, row == several ? 1 : 0}, all), row};
@@ -88,7 +89,8 @@ void Trees::merge(int which, const Causes& own, const State& then) {
 void Trees::run_loop(std::size_t number) {
   const Region& r = g_.regions[number];
   Causes own;
-  const auto [op, where] = loop_op_.at(*r.t.as_atom());
+  const AtomId trip = *r.t.as_atom();
+  const auto [op, where] = loop_op_.at(trip);
   causes_of_atoms(own, symbols(r.extent), Cause::What::cut, op, where,
                   "a loop of trips of " + std::to_string(r.tile) + " over " + to_string(r.extent));
   std::set<int> carried_regs, written;
@@ -101,15 +103,16 @@ void Trees::run_loop(std::size_t number) {
   using Class = std::array<int, 3>;           // before the loop, after a trip, of the pass before
   struct Heads {                              // what a trip begins with
     std::map<int, std::vector<int>> class_of; // [register][slot]
-    std::map<int, Causes> causes;             // by class
-    std::map<int, bool> exact;
+    std::vector<Causes> causes;               // by class
+    std::vector<bool> exact;
     bool operator==(const Heads&) const = default;
   };
   std::map<int, Slots> result;
   for (const int reg : carried_regs) result[reg] = before.regs[static_cast<std::size_t>(reg)];
   // Classes by what was there, and by what a trip made of it, `last` being what that trip began with.
   const auto classes = [&](const Heads* last) {
-    std::map<Class, int> numbers;
+    std::vector<Class> known;
+    std::vector<int> first(nodes_.size(), -1), like; // classes by what a trip made of it, and others of that
     Heads next;
     for (const int reg : carried_regs) {
       const Slots& init = before.regs[static_cast<std::size_t>(reg)];
@@ -124,11 +127,15 @@ void Trees::run_loop(std::size_t number) {
           continue;
         }
         same = c;
-        const int id = numbers.try_emplace(c, static_cast<int>(numbers.size())).first->second;
-        of.push_back(id);
-        next.causes[id] |= causes_of(init[s].id) | causes_of(after[s].id) | own;
-        const auto [e, fresh] = next.exact.try_emplace(id, true);
-        e->second = e->second && node(init[s].id).exact && (!last || node(after[s].id).exact);
+        int& begin = first[static_cast<std::size_t>(last ? c[1] : c[0])];
+        int id = begin;
+        while (id >= 0 && known[static_cast<std::size_t>(id)] != c) id = like[static_cast<std::size_t>(id)];
+        of.push_back(id >= 0 ? id : static_cast<int>(known.size()));
+        if (id >= 0) continue;
+        like.push_back(std::exchange(begin, of.back()));
+        known.push_back(c);
+        next.causes.push_back(causes_of(init[s].id) | causes_of(after[s].id) | own);
+        next.exact.push_back(node(init[s].id).exact && (!last || node(after[s].id).exact));
       }
     }
     return next;
@@ -142,27 +149,28 @@ void Trees::run_loop(std::size_t number) {
       if (const auto c = lds_.find(t); c != lds_.end()) c->second.assign(c->second.size(), Value{});
     std::map<int, Slots> heads;
     std::vector<int> begins; // by class
-    for (const auto& [id, of] : head.causes)
-      begins.push_back(intern({carried, static_cast<std::int64_t>(number), pass, id}, of, head.exact[id]));
+    for (std::size_t id = 0; id < head.causes.size(); ++id)
+      begins.push_back(
+          intern({carried, static_cast<std::int64_t>(number), pass, static_cast<std::int64_t>(id)},
+                 head.causes[id], head.exact[id]));
     for (const int reg : carried_regs) {
       Slots& now = regs_[static_cast<std::size_t>(reg)];
       const std::vector<int>& of = head.class_of[reg];
+      const Slots& after = result[reg];
       for (std::size_t s = 0; s < now.size(); ++s) {
-        const int a = now[s].row, b = after_trip(result[reg][s].row, *r.t.as_atom());
-        const int row = a == no_row || a == b ? b : b == no_row ? a : several;
-        now[s] = {begins[static_cast<std::size_t>(of[s])], row};
+        now[s] = {begins[static_cast<std::size_t>(of[s])],
+                  row_of(now[s].row, after_trip(after[s].row, trip))};
       }
       heads[reg] = now;
     }
-    open_.emplace_back(*r.t.as_atom(), own);
+    open_.emplace_back(trip, own);
     for (const Inst& i : r.body) one(i);
     open_.pop_back();
     bool rows = true;
     for (const int reg : carried_regs) {
       const Slots& now = regs_[static_cast<std::size_t>(reg)];
       for (std::size_t s = 0; s < now.size(); ++s)
-        rows = rows &&
-               (after_trip(now[s].row, *r.t.as_atom()) == heads[reg][s].row || heads[reg][s].row == several);
+        rows = rows && (after_trip(now[s].row, trip) == heads[reg][s].row || heads[reg][s].row == several);
       result[reg] = now;
     }
     // What a trip leaves is what the next one was said to begin with.
@@ -176,7 +184,7 @@ void Trees::run_loop(std::size_t number) {
       const Slots& begin = heads[reg];
       std::array<int, 3> same{-1, -1, -1};
       for (std::size_t s = 0; s < now.size(); ++s) {
-        now[s].row = after_trip(now[s].row, *r.t.as_atom());
+        now[s].row = after_trip(now[s].row, trip);
         const int begun = begin[s].id;
         const std::array<int, 3> of = {init[s].id, now[s].id, begun};
         if (of == same) {

@@ -8,16 +8,22 @@
 
 namespace inlay::codegen::sums {
 
-const std::vector<std::vector<int>>& Trees::coordinates_of(const Inst& i) {
-  const auto [at, fresh] = coordinates_.try_emplace(&i);
-  if (!fresh) return at->second;
+const Trees::At& Trees::at_of(const Inst& i) {
+  const auto [found, fresh] = at_.try_emplace(&i);
+  At& at = found->second;
+  if (!fresh) return at;
   for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
-    std::vector<int> c;
-    for (const int t : thread_coordinates(i.access.threads, axis))
-      for (const auto& e : i.access.elements) c.push_back(t + e[axis]);
-    at->second.push_back(std::move(c));
+    std::vector<int> c, element;
+    for (const auto& e : i.access.elements) element.push_back(e[axis]);
+    const std::vector<int> thread = thread_coordinates(i.access.threads, axis);
+    c.reserve(thread.size() * element.size());
+    for (const int t : thread)
+      for (const int e : element) c.push_back(t + e);
+    const auto [low, high] = std::ranges::minmax(c);
+    at.least.push_back(low), at.count.push_back(high - low + 1);
+    at.axis.push_back(std::move(c));
   }
-  return at->second;
+  return at;
 }
 
 void Trees::one(const Inst& i) {
@@ -110,7 +116,8 @@ bool Trees::holds_all_rows(Sym extent) const {
 
 void Trees::load_from(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
-  const auto& at_axis = coordinates_of(i);
+  const At& places = at_of(i);
+  const auto& at_axis = places.axis;
   const std::size_t axes = at_axis.size(), count = i.access.elements.size();
   Causes own;
   std::vector<bool> is_row(axes, false);
@@ -165,8 +172,15 @@ void Trees::load_from(const Inst& i) {
     if (in_turn_) own |= *in_turn_;
   }
   const bool exact = is_integer(t.element);
+  // Elements of one column have one tree, each of its own row.
+  const Column column = column_of(places, [&](std::size_t a) { return !is_row[a]; });
+  std::vector<int> known(i.access.gathered() ? 0 : column.size, -1);
+  Rows rows(*this, row);
   each_def(i, [&](int th, int e) {
     const std::size_t slot = static_cast<std::size_t>(th) * count + static_cast<std::size_t>(e);
+    int r = has_row ? rows(by_formula ? 0 : at_axis[row_at][slot]) : no_row;
+    int* const tree = known.empty() ? nullptr : &known[column.of(slot)];
+    if (tree && *tree >= 0) return Value{*tree, r};
     Key key = {load, t.id};
     std::vector<Value> through;
     for (std::size_t a = 0; a < axes; ++a) {
@@ -181,14 +195,15 @@ void Trees::load_from(const Inst& i) {
       }
     }
     Causes all = own;
-    int r = has_row ? row_number(row, by_formula ? 0 : at_axis[row_at][slot]) : no_row;
     for (const Value& v : through) {
       all |= causes_of(v.id);
       if (v.row == no_row || v.row == r) continue;
       r = r == no_row ? v.row : several;
     }
     if (r == several) all.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
-    return Value{intern(key, all, exact), r};
+    const int id = intern(key, all, exact);
+    if (tree) *tree = id;
+    return Value{id, r};
   });
 }
 
@@ -220,14 +235,17 @@ bool Trees::looks_at_others(const Tensor& t, std::optional<std::size_t> row) con
   return false;
 }
 
-std::vector<int> Trees::places(const Inst& i) {
+const std::vector<int>& Trees::places(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
-  const auto& at_axis = coordinates_of(i);
-  std::vector<int> out(static_cast<std::size_t>(p_.threads()) * i.access.elements.size(), 0);
-  for (std::size_t a = 0; a < at_axis.size(); ++a) {
+  (void)at_of(i);
+  At& at = at_.at(&i);
+  std::vector<int>& out = at.place;
+  if (!out.empty()) return out;
+  out.assign(static_cast<std::size_t>(p_.threads()) * i.access.elements.size(), 0);
+  for (std::size_t a = 0; a < at.axis.size(); ++a) {
     const auto extent = static_cast<int>(t.shape[a].constant()->value()),
                begin = static_cast<int>(i.access.origin[a].constant()->value());
-    for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[s] * extent + begin + at_axis[a][s];
+    for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[s] * extent + begin + at.axis[a][s];
   }
   return out;
 }
@@ -248,17 +266,18 @@ void Trees::write(const Inst& i) {
     c.assign(c.size(), Value{});
     return;
   }
-  const std::vector<int> place = places(i);
-  const int count = static_cast<int>(i.access.elements.size());
-  for (int t = 0; t < p_.threads(); ++t)
-    if (runs(i, t) && i.access.acts(t))
-      for (int e = 0; e < count; ++e)
-        c[static_cast<std::size_t>(place[static_cast<std::size_t>(t * count + e)])] = at(i.uses[0], t, e);
+  const std::size_t count = i.access.elements.size();
+  const int* place = places(i).data();
+  for (int t = 0; t < p_.threads(); ++t, place += count) {
+    if (!runs(i, t) || !i.access.acts(t)) continue;
+    const Value* const from = elements(i.uses[0], t);
+    for (std::size_t e = 0; e < count; ++e) c[static_cast<std::size_t>(place[e])] = from[e];
+  }
 }
 
 void Trees::read(const Inst& i) {
   const Slots& c = cells(p_.tensor(i.access.tensor));
-  const std::vector<int> place = places(i);
+  const std::vector<int>& place = places(i);
   each_def(i, [&](int t, int e) {
     return c[static_cast<std::size_t>(place[static_cast<std::size_t>(t * i.def.count + e)])];
   });
@@ -267,82 +286,104 @@ void Trees::read(const Inst& i) {
 void Trees::multiply(const Inst& i) {
   const Mma& mma = *i.atom->mma;
   const int lanes_ = p_.target().wave_size, results = mma.c_values();
-  const std::size_t parts = operand_parts(i);
   if (mma.blocks != 1 || mma.sparse) {
     each_def(i, [](int, int) { return Value{}; });
     return;
   }
   const bool exact = is_integer(mma.c_element);
   const auto [found, fresh] = atoms_.try_emplace(i.atom);
-  if (fresh)
-    found->second = {static_cast<int>(atoms_.size()),
-                     coordinates(mma.c, 0),
-                     coordinates(mma.c, 1),
-                     {coordinates(mma.a, 0), coordinates(mma.b, 0)},
-                     {coordinates(mma.a, 1), coordinates(mma.b, 1)}};
-  const auto& [atom, c_row, c_column, row, k] = found->second;
+  if (fresh) {
+    Places& p = found->second;
+    p = {static_cast<int>(atoms_.size()), coordinates(mma.c, 0), coordinates(mma.c, 1), {}};
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Layout& of = side == 0 ? mma.a : mma.b;
+      const std::vector<int> row = coordinates(of, 0), k = coordinates(of, 1);
+      for (std::size_t n = 0; n < row.size(); ++n) p.operand[side].push_back(row[n] * mma.k + k[n]);
+    }
+  }
+  const Places& at_lane = found->second;
   for (int w = 0; w < p_.threads() / lanes_; ++w) {
     if (!i.waves.contains(w)) continue;
-    std::array<std::vector<Value>, 2> of_row;
-    for (std::size_t side = 0; side < 2; ++side) {
-      const int rows = side == 0 ? mma.m : mma.n, full = side == 0 ? mma.a_values() : mma.b_values(),
-                values = full / static_cast<int>(parts);
-      std::vector<Value> all(static_cast<std::size_t>(rows * mma.k));
-      for (int l = 0; l < lanes_; ++l)
-        for (int v = 0; v < full; ++v)
-          all[static_cast<std::size_t>(row[side][static_cast<std::size_t>(l * full + v)] * mma.k +
-                                       k[side][static_cast<std::size_t>(l * full + v)])] =
-              at(i.uses[side * parts + static_cast<std::size_t>(v / values)], w * lanes_ + l, v % values);
-      std::vector<std::vector<Value>> scales(static_cast<std::size_t>(rows));
-      if (mma.scaled) {
-        const std::vector<int> s_row = coordinates(*mma.scale, 0), s_k = coordinates(*mma.scale, 1);
-        std::map<std::pair<int, int>, Value> sorted;
-        for (int l = 0; l < lanes_; ++l)
-          sorted[{s_row[static_cast<std::size_t>(l)], s_k[static_cast<std::size_t>(l)]}] =
-              at(i.uses[2 * parts + side], w * lanes_ + l);
-        for (const auto& [where, v] : sorted) scales[static_cast<std::size_t>(where.first)].push_back(v);
-      }
-      // Rows of the batch are one list, each of its own row.
-      std::span<const Value> before;
-      for (int r = 0; r < rows; ++r) {
-        const std::span<const Value> own(all.data() + r * mma.k, static_cast<std::size_t>(mma.k));
-        const auto& s = scales[static_cast<std::size_t>(r)];
-        if (const int row_r = row_of(own);
-            s.empty() && row_r != several && std::ranges::equal(own, before, {}, &Value::id, &Value::id)) {
-          of_row[side].push_back({of_row[side].back().id, row_r});
+    const Operand &x = operand(i, at_lane, 0, w), &y = operand(i, at_lane, 1, w);
+    // Results of rows and columns of one kind are one node where the sums before them are, each of its own row.
+    struct Made {
+      int before = -1, after = -1;
+    };
+    std::vector<Made> made(x.kinds.size() * y.kinds.size());
+    std::size_t at_c = 0;
+    for (int l = 0; l < lanes_; ++l) {
+      Value* const sums = elements(i.def, w * lanes_ + l);
+      for (int v = 0; v < results; ++v, ++at_c) {
+        const auto row = static_cast<std::size_t>(at_lane.c_row[at_c]),
+                   column = static_cast<std::size_t>(at_lane.c_column[at_c]);
+        Value& sum = sums[v];
+        const int of_rows = row_of(sum.row, row_of(x.list[row].row, y.list[column].row));
+        Made& known = made[x.kind[row] * y.kinds.size() + y.kind[column]];
+        if (of_rows != several && known.before == sum.id) {
+          sum = {known.after, of_rows};
           continue;
         }
-        std::vector<Value> of(own.begin(), own.end());
-        of.insert(of.end(), s.begin(), s.end());
-        Key key = {list};
-        bool whole = true;
-        for (const Value& v : of) key.push_back(v.id), whole = whole && node(v.id).exact;
-        of_row[side].push_back(make(i, key, of, {}, whole));
-        before = of_row[side].back().row == several ? std::span<const Value>() : own;
+        const std::array<Value, 3> of = {sum, x.list[row], y.list[column]};
+        const bool whole = exact && node(of[0].id).exact && node(of[1].id).exact && node(of[2].id).exact;
+        const Value next = make(i, {product, at_lane.number, of[0].id, of[1].id, of[2].id}, of, {}, whole);
+        if (of_rows != several) known = {sum.id, next.id};
+        sum = next;
       }
     }
-    // Neighbours along the rows are one node, each of its own row.
-    std::array<Value, 3> of_last{};
-    int last = -1;
-    Slots& sums = regs_[static_cast<std::size_t>(i.def.id)];
-    const int count = g_.registers[static_cast<std::size_t>(i.def.id)].count;
-    for (int v = 0; v < results; ++v)
-      for (int l = 0; l < lanes_; ++l) {
-        const auto at_c = static_cast<std::size_t>(l * results + v);
-        Value& sum = sums[static_cast<std::size_t>((w * lanes_ + l) * count + i.def.first + v)];
-        const std::array<Value, 3> of = {sum, of_row[0][static_cast<std::size_t>(c_row[at_c])],
-                                         of_row[1][static_cast<std::size_t>(c_column[at_c])]};
-        const int of_rows = row_of(of);
-        if (last >= 0 && of_rows != several && of[0].id == of_last[0].id && of[1].id == of_last[1].id &&
-            of[2].id == of_last[2].id) {
-          sum = {last, of_rows};
-          continue;
-        }
-        const bool all = exact && node(of[0].id).exact && node(of[1].id).exact && node(of[2].id).exact;
-        sum = make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all);
-        of_last = of, last = of_rows == several ? -1 : sum.id;
-      }
   }
+}
+
+const Trees::Operand& Trees::operand(const Inst& i, const Places& of, std::size_t side, int wave) {
+  const Mma& mma = *i.atom->mma;
+  const std::size_t parts = operand_parts(i);
+  const int lanes_ = p_.target().wave_size, rows = side == 0 ? mma.m : mma.n,
+            values = (side == 0 ? mma.a_values() : mma.b_values()) / static_cast<int>(parts);
+  const Reg& first = i.uses[side * parts];
+  Operand& out = operands_[{i.op, static_cast<int>(side), first.id, first.first, wave}];
+  std::vector<Value> all(static_cast<std::size_t>(rows * mma.k));
+  const int* to = of.operand[side].data();
+  for (int l = 0; l < lanes_; ++l)
+    for (std::size_t part = 0; part < parts; ++part) {
+      const Value* const from = elements(i.uses[side * parts + part], wave * lanes_ + l);
+      for (int v = 0; v < values; ++v) all[static_cast<std::size_t>(*to++)] = from[v];
+    }
+  for (int l = 0; mma.scaled && l < lanes_; ++l)
+    all.push_back(at(i.uses[2 * parts + side], wave * lanes_ + l));
+  if (out.all == all) return out; // most are read by several instructions
+  out = {std::move(all), {}, {}, {}};
+  std::vector<std::vector<Value>> scales(static_cast<std::size_t>(rows));
+  if (mma.scaled) {
+    const std::vector<int> s_row = coordinates(*mma.scale, 0), s_k = coordinates(*mma.scale, 1);
+    std::map<std::pair<int, int>, Value> sorted;
+    for (std::size_t l = 0; l < static_cast<std::size_t>(lanes_); ++l)
+      sorted[{s_row[l], s_k[l]}] = out.all[static_cast<std::size_t>(rows * mma.k) + l];
+    for (const auto& [where, v] : sorted) scales[static_cast<std::size_t>(where.first)].push_back(v);
+  }
+  // Rows of the batch are one list, each of its own row.
+  std::span<const Value> before;
+  std::vector<Value> row;
+  Key key;
+  for (int r = 0; r < rows; ++r) {
+    const std::span<const Value> own(out.all.data() + r * mma.k, static_cast<std::size_t>(mma.k));
+    const auto& s = scales[static_cast<std::size_t>(r)];
+    if (const int row_r = row_of(own);
+        s.empty() && row_r != several && std::ranges::equal(own, before, {}, &Value::id, &Value::id)) {
+      out.list.push_back({out.list.back().id, row_r});
+      out.kind.push_back(out.kind.back());
+      continue;
+    }
+    row.assign(own.begin(), own.end());
+    row.insert(row.end(), s.begin(), s.end());
+    key.clear(), key.push_back(list);
+    bool whole = true;
+    for (const Value& v : row) key.push_back(v.id), whole = whole && node(v.id).exact;
+    out.list.push_back(make(i, key, row, {}, whole));
+    before = out.list.back().row == several ? std::span<const Value>() : own;
+    const auto like = std::ranges::find(out.kinds, out.list.back().id);
+    out.kind.push_back(static_cast<std::size_t>(like - out.kinds.begin()));
+    if (like == out.kinds.end()) out.kinds.push_back(out.list.back().id);
+  }
+  return out;
 }
 
 void Trees::apply(const Inst& i) {
@@ -365,31 +406,33 @@ void Trees::apply(const Inst& i) {
                            (i.math.approximate ? 2 : 0) + (i.math.reassociate ? 4 : 0);
   std::vector<std::vector<int>> thread_at;
   for (const std::size_t a : places_used) thread_at.push_back(thread_coordinates(i.access.threads, a));
+  std::vector<Value> of(operands);
+  Key key;
   for (int t = 0; t < p_.threads(); ++t) {
     if (!runs(i, t)) continue;
     before.clear();
     for (std::size_t e = 0; e < n; ++e) {
-      std::vector<Value> of;
-      for (std::size_t k = 0; k < operands; ++k) of.push_back(at(i.uses[k * n + e], t));
+      for (std::size_t k = 0; k < operands; ++k) of[k] = at(i.uses[k * n + e], t);
       if (same) {
         before.push_back(of[0]);
         continue;
       }
-      Key key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), how};
+      key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), how};
       for (std::size_t a = 0; a < places_used.size(); ++a)
         key.push_back(thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]]);
       key.push_back(-3);
       for (const Value& v : of) key.push_back(v.id);
       before.push_back(make(i, key, of, own));
     }
-    for (std::size_t e = 0; e < n; ++e) put(i.def, t, static_cast<int>(e), before[e]);
+    std::ranges::copy(before, elements(i.def, t));
   }
 }
 
 void Trees::store_to(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
   Stored& s = stored[t.id];
-  const auto& at_axis = coordinates_of(i);
+  const At& places = at_of(i);
+  const auto& at_axis = places.axis;
   const std::size_t axes = at_axis.size(), count = i.access.elements.size();
   if (!s.at) s.at = &i;
   const bool adds = i.combine && *i.combine == Monoid::sum;
@@ -412,7 +455,6 @@ void Trees::store_to(const Inst& i) {
       path_.span().first(for_all ? static_cast<std::size_t>(drawn - guards_.begin()) + 1 : path_.size()));
   std::vector<Origin> origin; // [axis]
   for (const Sym& o : i.access.origin) origin.push_back(origin_of(o));
-  Key column;
   std::vector<int> acting;
   for (int th = 0; th < p_.threads(); ++th)
     if (runs(i, th) && i.access.acts(th)) acting.push_back(th);
@@ -445,50 +487,62 @@ void Trees::store_to(const Inst& i) {
                         [&](std::int64_t x) { return std::find(b.begin(), b.end(), x ^ 1) != b.end(); });
   };
   const bool whole = is_integer(t.element);
-  auto of_column = s.by_column.end(); // that of the element before, whose column most have
-  int in_column = -1;
+  // What an element depends on, the same for most.
+  Node last;
+  const auto depends_on = [&](const Node& n) {
+    if (n.causes == last.causes && n.exact == last.exact) return;
+    last = n;
+    Causes here = *n.causes;
+    if (n.exact && is_integer(t.element)) // what the specification says, in any order
+      for (std::size_t c = 0; c < causes.size(); ++c)
+        if (causes[c].what != Cause::What::rows && causes[c].what != Cause::What::unknown &&
+            causes[c].what != Cause::What::uniform && !(batch_ && causes[c].atom == *batch_->as_atom()))
+          here.reset(c);
+    all |= here;
+    s.by_trip = s.by_trip || asks_trip(here);
+  };
+  const auto open = std::ranges::find(s.paths, path_);
+  const int path = static_cast<int>(open - s.paths.begin());
+  if (open == s.paths.end()) s.paths.push_back(path_);
+  // The tree of a column that is open on this path: the first one there.
+  const auto first_of = [&](std::size_t slot, int id, bool exact) {
+    Key column;
+    for (std::size_t a = 0; a < axes; ++a)
+      if (a != row) {
+        column.push_back(origin[a].number);
+        column.push_back(origin[a].constant + at_axis[a][slot]);
+      }
+    auto& ways = s.by_column[column];
+    for (const auto& [other_path, other] : ways)
+      if (other_path == path) return other;
+    for (const auto& [other_path, other] : ways)
+      s.apart = s.apart || (other != id && together(s.paths[static_cast<std::size_t>(other_path)], path_) &&
+                            !(exact && node(other).exact && whole));
+    ways.push_back({path, id});
+    return id;
+  };
+  const Column column = column_of(places, [&](std::size_t a) { return a != row; });
+  std::vector<int> of_column(has_row ? column.size : 0, -1);
+  Rows rows(*this, has_row ? origin[row] : Origin{});
   for (std::size_t e = 0; e < count; ++e) {
     for (const int th : acting) {
       const std::size_t slot = static_cast<std::size_t>(th) * count + e;
       const Value v = at(i.uses[0], th, static_cast<int>(e));
       const Node& n = node(v.id);
-      Causes here = *n.causes;
-      if (n.exact && is_integer(t.element)) // what the specification says, in any order
-        for (std::size_t c = 0; c < causes.size(); ++c)
-          if (causes[c].what != Cause::What::rows && causes[c].what != Cause::What::unknown &&
-              causes[c].what != Cause::What::uniform && !(batch_ && causes[c].atom == *batch_->as_atom()))
-            here.reset(c);
-      all |= here;
+      depends_on(n);
       if (s.first < 0) s.first = v.id;
       if (!has_row) {
         s.of_rows = s.of_rows || v.row != no_row;
         continue;
       }
-      int own = no_row;
-      if (i.access.gathered(row))
-        own = at(i.uses[static_cast<std::size_t>(i.access.rows[row])], th).row;
-      else
-        own = row_number(origin[row], at_axis[row][slot]);
+      const int own = i.access.gathered(row)
+                          ? at(i.uses[static_cast<std::size_t>(i.access.rows[row])], th).row
+                          : rows(at_axis[row][slot]);
       s.foreign = s.foreign || (v.row != no_row && v.row != own);
-      column.clear();
-      for (std::size_t a = 0; a < axes; ++a)
-        if (a != row) {
-          column.push_back(origin[a].number);
-          column.push_back(origin[a].constant + at_axis[a][slot]);
-        }
-      s.by_trip = s.by_trip || asks_trip(here);
-      if (of_column == s.by_column.end() || of_column->first != column) {
-        of_column = s.by_column.try_emplace(column).first;
-        auto& ways = of_column->second;
-        auto known = std::find_if(ways.begin(), ways.end(), [&](const auto& w) { return w.first == path_; });
-        if (known == ways.end()) {
-          for (const auto& [path, id] : ways)
-            s.apart =
-                s.apart || (id != v.id && together(path, path_) && !(n.exact && node(id).exact && whole));
-          ways.emplace_back(path_, v.id);
-          known = std::prev(ways.end());
-        }
-        in_column = known->second;
+      int in_column = of_column.empty() ? -1 : of_column[column.of(slot)];
+      if (in_column < 0) {
+        in_column = first_of(slot, v.id, n.exact);
+        if (!of_column.empty()) of_column[column.of(slot)] = in_column;
       }
       s.apart = s.apart || (in_column != v.id && !(n.exact && whole));
     }

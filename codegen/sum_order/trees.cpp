@@ -32,8 +32,7 @@ std::size_t Trees::cause(Cause c) {
 
 int Nodes::add(std::span<const std::int64_t> key, const Causes& causes, bool exact) {
   if (!last_ || *last_ != causes) last_ = &*sets_.insert(causes).first;
-  std::uint64_t h = reinterpret_cast<std::uintptr_t>(last_) ^ (exact ? 1U : 0U);
-  for (const std::int64_t x : key) h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+  const std::uint64_t h = hash_of(key, reinterpret_cast<std::uintptr_t>(last_) ^ (exact ? 1U : 0U));
   if (2 * nodes_.size() >= table_.size()) grow();
   std::size_t at = h & (table_.size() - 1);
   for (; table_[at] >= 0; at = (at + 1) & (table_.size() - 1)) {
@@ -101,10 +100,12 @@ Causes Trees::of_formula(Sym s, Cause::What of_size, const Inst& i, const std::s
   return out;
 }
 
-Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, Causes own, bool exact) {
+Value Trees::make(const Inst& i, const Key& key, std::span<const Value> of, const Causes& own, bool exact) {
   const int row = row_of(of);
   Causes all = own;
-  for (const Value& v : of) all |= causes_of(v.id);
+  const Causes* last = nullptr; // most have the same
+  for (const Value& v : of)
+    if (const Causes* c = node(v.id).causes; c != last) all |= *c, last = c;
   // Where it began is said once.
   const bool begins =
       row == several && std::none_of(of.begin(), of.end(), [](const Value& v) { return v.row == several; });
@@ -258,7 +259,7 @@ std::optional<Sym> Trees::only_row() {
       if (i.kind != InstKind::store) continue;
       const auto axis = row_axis(p_.tensor(i.access.tensor));
       if (!axis || i.access.gathered(*axis)) continue;
-      const std::vector<int>& at = coordinates_of(i)[*axis];
+      const std::vector<int>& at = at_of(i).axis[*axis];
       if (std::any_of(at.begin(), at.end(), [](int c) { return c != 0; })) one = false;
       if (out && !(*out == i.access.origin[*axis])) one = false;
       out = i.access.origin[*axis];

@@ -23,6 +23,10 @@
 namespace inlay::codegen::sums {
 
 using Key = SmallVector<std::int64_t, 8>;
+[[nodiscard]] inline std::uint64_t hash_of(std::span<const std::int64_t> key, std::uint64_t h = 0) {
+  for (const std::int64_t x : key) h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+  return h;
+}
 
 /// Of a node: what stands first in its key.
 enum Kind : std::uint8_t {
@@ -75,6 +79,7 @@ class Nodes {
 public:
   int add(std::span<const std::int64_t> key, const Causes& causes, bool exact);
   [[nodiscard]] const Node& operator[](int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
 private:
   std::span<const std::int64_t> keep(std::span<const std::int64_t> key);
@@ -112,11 +117,15 @@ public:
   /// What is stored of an output.
   struct Stored {
     Causes causes;
-    bool foreign = false; ///< a row of it is of other rows
-    bool of_rows = false; ///< it has no axis of rows, and holds what is of one
-    bool apart = false;   ///< two rows are summed in different ways
-    /// By column: the branches that were open, and the tree of the first element there.
-    std::map<Key, std::vector<std::pair<Key, int>>> by_column;
+    bool foreign = false;   ///< a row of it is of other rows
+    bool of_rows = false;   ///< it has no axis of rows, and holds what is of one
+    bool apart = false;     ///< two rows are summed in different ways
+    std::vector<Key> paths; ///< branches that were open
+    struct Hash {
+      std::size_t operator()(const Key& key) const { return hash_of(key.span()); }
+    };
+    /// By column: number of a path, and the tree of the first element there.
+    std::unordered_map<Key, SmallVector<std::pair<int, int>, 1>, Hash> by_column;
     bool by_trip = false; ///< a row's value depends on the trip that has it
     /// By operation: what says which elements it stores, of where a loop ends and where a tile begins.
     std::map<int, Causes> elements;
@@ -166,14 +175,17 @@ private:
   Causes of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text);
 
   // The row of what is made of these.
+  [[nodiscard]] static int row_of(int a, int b) {
+    return a == no_row || a == b ? b : b == no_row ? a : several;
+  }
   [[nodiscard]] static int row_of(std::span<const Value> of) {
     int row = no_row;
-    for (const Value& v : of)
-      if (v.row != no_row && v.row != row) row = row == no_row ? v.row : several;
+    for (const Value& v : of) row = row_of(row, v.row);
     return row;
   }
   // Several nodes and rows as one value of `key`.
-  Value make(const Inst& i, const Key& key, std::span<const Value> of, Causes own = {}, bool exact = false);
+  Value make(const Inst& i, const Key& key, std::span<const Value> of, const Causes& own = {},
+             bool exact = false);
 
   // ------------------------------------------------------------------------------------------- what the program says
   void number_ops();
@@ -186,24 +198,56 @@ private:
   std::optional<Sym> only_row();
 
   // ------------------------------------------------------------------------------------------- instructions
-  /// [axis][thread * elements + e]
-  const std::vector<std::vector<int>>& coordinates_of(const Inst& i);
+  /// Where an instruction's elements are.
+  struct At {
+    std::vector<std::vector<int>> axis; ///< [axis][thread * elements + e]
+    std::vector<int> least, count;      ///< [axis]: the coordinates along it
+    std::vector<int> place;             ///< [thread * elements + e] in LDS
+  };
+  const At& at_of(const Inst& i);
+  // Elements by their coordinates along some axes: as numbers below `size`, which is 0 where there are too many.
+  struct Column {
+    std::vector<std::pair<const int*, int>> along; // from the least on, and how far apart
+    std::size_t size = 1;
+    int least = 0;
+    [[nodiscard]] std::size_t of(std::size_t slot) const {
+      int n = -least;
+      for (const auto& [axis, step] : along) n += axis[slot] * step;
+      return static_cast<std::size_t>(n);
+    }
+  };
+  template <class F>
+  static Column column_of(const At& at, F is_part) {
+    Column out;
+    std::size_t slots = 0;
+    for (std::size_t a = 0; a < at.axis.size(); ++a) {
+      if (!is_part(a)) continue;
+      slots = std::max(slots, at.axis[a].size());
+      if (out.size > slots) return out.size = 0, out;
+      const int step = static_cast<int>(out.size);
+      out.along.emplace_back(at.axis[a].data(), step);
+      out.least += at.least[a] * step;
+      out.size *= static_cast<std::size_t>(at.count[a]);
+    }
+    if (out.size > std::max<std::size_t>(4 * slots, 1)) out.size = 0;
+    return out;
+  }
   [[nodiscard]] bool runs(const Inst& i, int thread) const {
     return i.waves.contains(thread / p_.target().wave_size);
   }
-  [[nodiscard]] Value at(const Reg& r, int thread, int e = 0) const {
-    return regs_[static_cast<std::size_t>(r.id)][static_cast<std::size_t>(
-        thread * g_.registers[static_cast<std::size_t>(r.id)].count + r.first + e)];
+  // The elements of a register that a thread has.
+  [[nodiscard]] Value* elements(const Reg& r, int thread) {
+    return regs_[static_cast<std::size_t>(r.id)].data() +
+           thread * g_.registers[static_cast<std::size_t>(r.id)].count + r.first;
   }
-  void put(const Reg& r, int thread, int e, Value v) {
-    regs_[static_cast<std::size_t>(r.id)][static_cast<std::size_t>(
-        thread * g_.registers[static_cast<std::size_t>(r.id)].count + r.first + e)] = v;
-  }
+  [[nodiscard]] Value at(const Reg& r, int thread, int e = 0) { return elements(r, thread)[e]; }
   template <class F>
   void each_def(const Inst& i, F f) {
-    for (int t = 0; t < p_.threads(); ++t)
-      if (runs(i, t))
-        for (int e = 0; e < i.def.count; ++e) put(i.def, t, e, f(t, e));
+    for (int t = 0; t < p_.threads(); ++t) {
+      if (!runs(i, t)) continue;
+      Value* const to = elements(i.def, t);
+      for (int e = 0; e < i.def.count; ++e) to[e] = f(t, e);
+    }
   }
   [[nodiscard]] Element element(const Reg& r) const {
     return g_.registers[static_cast<std::size_t>(r.id)].element;
@@ -221,6 +265,23 @@ private:
   Origin origin_of(Sym s);
   // A row by its number: equal rows are equal numbers, as far as they differ from one another by a constant.
   int row_number(const Origin& origin, int at);
+  // The same of an origin's rows, each looked up once.
+  class Rows {
+  public:
+    Rows(Trees& trees, Origin origin) : trees_(trees), origin_(origin) {}
+    int operator()(int at) {
+      if (at < 0) return trees_.row_number(origin_, at);
+      const auto n = static_cast<std::size_t>(at);
+      if (n >= known_.size()) known_.resize(n + 1, no_row);
+      if (known_[n] == no_row) known_[n] = trees_.row_number(origin_, at);
+      return known_[n];
+    }
+
+  private:
+    Trees& trees_;
+    Origin origin_;
+    std::vector<int> known_;
+  };
   // What a trip leaves of its own row is of another row for the next trip, and after the loop.
   [[nodiscard]] int after_trip(int row, AtomId trip) const;
 
@@ -231,7 +292,7 @@ private:
   // Of a window whose axis `row` is the rows': whether it shows a row what another one has.
   [[nodiscard]] bool looks_at_others(const Tensor& t, std::optional<std::size_t> row) const;
 
-  std::vector<int> places(const Inst& i);
+  const std::vector<int>& places(const Inst& i);
   Slots& cells(const Tensor& t);
   void write(const Inst& i);
   void read(const Inst& i);
@@ -264,13 +325,22 @@ private:
   std::map<std::pair<int, std::size_t>, RowAxis> row_axes_;
   std::set<std::pair<int, std::size_t>> others_;
   std::optional<std::optional<Sym>> only_row_;
-  std::map<const Inst*, std::vector<std::vector<int>>> coordinates_;
+  std::unordered_map<const Inst*, At> at_;
   struct Places { ///< of a matrix instruction's results and operands, by lane and element
     int number = 0;
     std::vector<int> c_row, c_column;
-    std::array<std::vector<int>, 2> row, k;
+    std::array<std::vector<int>, 2> operand; ///< row * k of them + k
   };
   std::map<const Atom*, Places> atoms_;
+  struct Operand {                 ///< of a matrix instruction, in one wave
+    std::vector<Value> all;        ///< [row * k + k], and the scales lane by lane
+    std::vector<Value> list;       ///< of each row
+    std::vector<std::size_t> kind; ///< of each row: those of one kind have one list
+    std::vector<int> kinds;        ///< the list of each kind
+  };
+  const Operand& operand(const Inst& i, const Places& of, std::size_t side, int wave);
+  std::map<std::array<int, 5>, Operand>
+      operands_; ///< as they were last, by operation, side, register and wave
   std::map<Sym, int> syms_;
   std::map<std::pair<int, std::int64_t>, int> rows_;
   std::vector<std::vector<AtomId>> row_symbols_; ///< by number of row, from 2 on

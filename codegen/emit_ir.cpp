@@ -418,6 +418,7 @@ void Emitter::versions(std::span<const Inst> list) {
 
 void Emitter::one(const Inst& i, int trip, int ring) {
   k.locate(i.where);
+  if (i.kind != InstKind::top) tops_.clear();
   switch (i.kind) {
   case InstKind::fill: {
     const Type type{reg_element(i.def), i.def.count};
@@ -509,6 +510,7 @@ void Emitter::one(const Inst& i, int trip, int ring) {
     env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
     break;
   }
+  case InstKind::top: env_[key(i.def)] = top(i); break;
   case InstKind::exchange_lanes: {
     const Value a = stay(i.uses[0]), b = stay(i.uses[1]);
     const auto [low, high] =

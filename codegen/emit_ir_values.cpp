@@ -1,6 +1,8 @@
 // What registers hold: maps, folds, conversions, operands of matrix products.
 #include "emitter.h"
+
 #include "integer_sums.h"
+#include <inlay/codegen/top_network.h>
 
 namespace inlay::codegen {
 
@@ -452,6 +454,72 @@ Value Emitter::fold(const Inst& i) {
   Value out = singles[0];
   for (std::size_t s = 1; s < singles.size(); ++s) out = combine(i.monoid, out, singles[s]);
   return out;
+}
+
+// An element x at place p is the number of f64 whose upper word is the code of x, and whose lower word is p where x is negative, else ~p:
+// numbers of f64 are in the order of their upper words, as f32 is, and where these are equal in that of their lower ones, which is turned
+// round below 0. Of f32 that is no NaN the upper word is none of f64, an infinity neither. -0 becomes 0, which it is equal to.
+Emitter::Ranked Emitter::ranked(const Inst& i) {
+  const Type wide{Element::f64, 1};
+  const std::size_t axes = i.access.extents.size();
+  // The place is that of the lane and that of the use, which have no bit in common: then the lane's is put in at the end.
+  Sym of_lane(0);
+  std::vector<int> of_use(i.uses.size(), 0), lanes(static_cast<std::size_t>(p_.threads()), 0);
+  for (std::size_t a = 0; a < axes; ++a) {
+    const int extent = i.access.extents[a];
+    of_lane = extent * of_lane + coordinates_(i.access.threads, a);
+    const std::vector<int> along = thread_coordinates(i.access.threads, a);
+    for (std::size_t t = 0; t < lanes.size(); ++t) lanes[t] = extent * lanes[t] + along[t];
+    for (std::size_t u = 0; u < of_use.size(); ++u) of_use[u] = extent * of_use[u] + i.position[u][a];
+  }
+  const auto bits_of = [](const std::vector<int>& all) {
+    return std::accumulate(all.begin(), all.end(), 0, std::bit_or<>());
+  };
+  const bool apart = (bits_of(lanes) & bits_of(of_use)) == 0;
+  const Value mine = k.lower(of_lane);
+  const auto words = [&](Value v) {
+    const Value both = k.bitcast(v, Type::i32(2));
+    return std::pair(k.extract(both, 0), k.extract(both, 1));
+  };
+  const auto put = [&](Value low, Value high) { return k.bitcast(k.pack(std::array{low, high}), wide); };
+  Ranked all;
+  for (std::size_t u = 0; u < i.uses.size(); ++u) {
+    const Value sum = k.fadd(to_real(use(i.uses[u])), k.float_constant(0)),
+                x = k.fmax(sum, k.float_constant(-INFINITY)), high = k.bitcast(x, Type::i32());
+    const Value place = apart ? number(of_use[u]) : k.add(mine, number(of_use[u]));
+    all.push_back(put(k.bit_xor(k.bit_xor(place, number(-1)), k.ashr(high, number(31))), high));
+  }
+  const auto greater = [&](Value a, Value b) { return k.greater_of(a, b); };
+  const auto less = [&](Value a, Value b) { return k.less_of(a, b); };
+  const TopNetwork<Value, decltype(greater), decltype(less)> network(static_cast<std::size_t>(i.top), greater,
+                                                                     less);
+  Ranked best = network.of(all);
+  if (apart)
+    for (Value& v : best) {
+      const auto [low, high] = words(v);
+      v = put(k.bit_xor(low, mine), high);
+    }
+  for (const int step : lane_steps(i.lane_mask)) {
+    Ranked theirs;
+    for (const Value& v : best) {
+      const auto [low, high] = words(v);
+      theirs.push_back(put(k.lane_xor(low, step), k.lane_xor(high, step)));
+    }
+    best = network.merged(best, theirs);
+  }
+  return best;
+}
+
+Value Emitter::top(const Inst& i) {
+  // Element and place of every rank are of one list.
+  std::vector<int> of;
+  for (const Reg& r : i.uses) of.insert(of.end(), {r.id, r.ahead, r.first});
+  auto [at, fresh] = tops_.try_emplace(std::move(of));
+  if (fresh) at->second = ranked(i);
+  const Value both = k.bitcast(at->second[static_cast<std::size_t>(i.rank)], Type::i32(2)),
+              high = k.extract(both, 1);
+  if (!i.place) return k.bitcast(high, Type::f32());
+  return k.unsigned_to_float(k.bit_xor(k.bit_xor(k.extract(both, 0), number(-1)), k.ashr(high, number(31))));
 }
 
 bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target,

@@ -886,6 +886,41 @@ private:
     for (const Reg& r : parts) pieces(f.to).push_back({r.id, 1});
   }
 
+  void expand(const TopOp& t) {
+    const Fragment &from = p_.fragment(t.from), &to = p_.fragment(t.to);
+    const int n = from.values();
+    const std::vector<int> group = matching(from, to);
+    std::vector<std::vector<int>> columns;
+    std::vector<int> extents;
+    for (const int axis : t.axes) {
+      columns.push_back(coordinates(from.tv, static_cast<std::size_t>(axis)));
+      extents.push_back(from.extents[static_cast<std::size_t>(axis)]);
+    }
+    int lanes = 0;
+    for (int bit = 1; bit < p_.target().wave_size; bit *= 2)
+      for (const std::vector<int>& column : columns)
+        if (column[static_cast<std::size_t>(bit * n)] != column[0]) lanes |= bit;
+    for (int v = 0; v < to.values(); ++v) {
+      Inst& inst = add(InstKind::top);
+      inst.rank = t.rank, inst.top = t.count, inst.place = t.place, inst.lane_mask = lanes;
+      inst.access.extents = extents;
+      inst.access.threads = with_strides(from.tv.mode(0), [&](const Mode& m) {
+        for (std::size_t a = 0; a < t.axes.size(); ++a)
+          if (moves_along(m, static_cast<std::size_t>(t.axes[a]))) return Stride(m.stride.scale, {a});
+        return Stride(0);
+      });
+      for (int i = 0; i < n; ++i) {
+        if (group[static_cast<std::size_t>(i)] != v) continue;
+        inst.uses.push_back(part(t.from, i, 1));
+        inst.position.emplace_back();
+        for (const std::vector<int>& column : columns)
+          inst.position.back().push_back(column[static_cast<std::size_t>(i)]);
+      }
+      inst.def = {reg(to.element, 1), 0, 0, 1};
+      pieces(t.to).push_back({inst.def.id, 1});
+    }
+  }
+
   const Program& p_;
   Graph graph_;
   std::vector<AtomId> closed_trips_;       ///< numbers of the trips of loops that `trips_inside` has left

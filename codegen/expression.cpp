@@ -190,6 +190,28 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   return make({.fn = Fn::fold, .monoid = monoid, .sym = bound, .index = {extent}, .args = {inner.id}});
 }
 
+TopOf Expressions::top(int count, std::span<const std::pair<Sym, Sym>> along, Expr body) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto over = [&](Monoid monoid, Expr e) {
+    for (std::size_t a = along.size(); a-- > 0;)
+      if (!(along[a].second == Sym(1))) e = fold(monoid, along[a].first, along[a].second, e);
+    return e;
+  };
+  Sym at(0);
+  for (const auto& [index, extent] : along) at = extent == Sym(1) ? at : extent * at + index;
+  const auto stands_at = [&](Expr place) { return equal(codegen::integer(number(at)), truncated(place)); };
+  TopOf out;
+  Expr left = body;
+  for (int d = 0; d < count; ++d) {
+    out.value.push_back(over(Monoid::max, left));
+    Expr here = select(left, out.value.back(), number(at), constant(infinity));
+    for (const Expr& before : out.place) here = choose(stands_at(before), constant(infinity), here);
+    out.place.push_back(over(Monoid::min, here));
+    left = choose(stands_at(out.place.back()), constant(-infinity), left);
+  }
+  return out;
+}
+
 Expr Expressions::partial_fold(Monoid monoid, Sym k, Sym extent,
                                std::span<const std::pair<Sym, Sym>> intervals, Expr body) {
   if (is_integer(body))

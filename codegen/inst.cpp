@@ -40,9 +40,9 @@ bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == In
 
 const char* to_string(InstKind kind) {
   static const char* const names[] = {
-      "fill",        "load",       "store",          "lds_read", "lds_write", "mma",      "map",
-      "fold_values", "fold_lanes", "exchange_lanes", "wait",     "barrier",   "priority", "release",
-      "ticket",      "await",      "signal",         "meet",     "acquire",   "check",    "print"};
+      "fill",       "load",   "store",          "lds_read", "lds_write", "mma",      "map",     "fold_values",
+      "fold_lanes", "top",    "exchange_lanes", "wait",     "barrier",   "priority", "release", "ticket",
+      "await",      "signal", "meet",           "acquire",  "check",     "print"};
   return names[static_cast<std::size_t>(kind)];
 }
 

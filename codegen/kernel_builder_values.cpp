@@ -164,6 +164,14 @@ Value KernelBuilder::short_nan(Value a) {
   return live().make(ir.CreateSelect(ir.CreateFCmpUNO(v, v), nan, v), a.type);
 }
 
+namespace {
+const llvm::FastMathFlags no_nan = [] {
+  llvm::FastMathFlags flags;
+  flags.setNoNaNs();
+  return flags;
+}();
+} // namespace
+
 Value KernelBuilder::fmax(Value a, Value b) {
   live().same(a, b);
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::maxnum, live().get(a), live().get(b)),
@@ -172,6 +180,16 @@ Value KernelBuilder::fmax(Value a, Value b) {
 Value KernelBuilder::fmin(Value a, Value b) {
   live().same(a, b);
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::minnum, live().get(a), live().get(b)),
+                     a.type);
+}
+Value KernelBuilder::greater_of(Value a, Value b) {
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::maxnum, live().get(a), live().get(b), no_nan),
+                     a.type);
+}
+Value KernelBuilder::less_of(Value a, Value b) {
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::minnum, live().get(a), live().get(b), no_nan),
                      a.type);
 }
 Value KernelBuilder::at_least(Value a, Value b, Value yes, Value no) {

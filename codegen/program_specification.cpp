@@ -63,6 +63,23 @@ Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& bo
   return expressions_->fold(monoid, k, extent, value);
 }
 
+TopOf Program::top(int count, const std::vector<Sym>& extents,
+                   const std::function<Expr(const std::vector<Sym>&)>& body) {
+  Sym all(1);
+  std::vector<std::pair<Sym, Sym>> along;
+  std::vector<Sym> index;
+  for (const Sym& extent : extents) {
+    refuse_empty(sizes_, extent, "top");
+    all = all * extent;
+    along.emplace_back(symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt}), extent);
+    index.push_back(extent == Sym(1) ? Sym(0) : along.back().first);
+  }
+  if (count < 1 || extents.empty() || le(Sym(count), all) != Truth::yes)
+    throw CodegenError("top: the " + std::to_string(count) + " greatest of " + to_string(all), "",
+                       "from 1 to as many as there are in any case: `least` of a size");
+  return expressions_->top(count, along, body(index));
+}
+
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
   for (const Sym& s : {extent, begin, end}) refuse_empty(sizes_, s, "sum");
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});

@@ -107,6 +107,11 @@ std::string Program::text() const {
       } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);
+      } else if (const auto* q = std::get_if<TopOp>(&op.what)) {
+        out += "top     r" + std::to_string(q->to) + " = " + (q->place ? "place of " : "") + "number " +
+               std::to_string(q->rank) + " of the " + std::to_string(q->count) + " greatest of r" +
+               std::to_string(q->from) + " along";
+        for (const int axis : q->axes) out += " axis " + std::to_string(axis);
       } else if (const auto* x = std::get_if<RelayoutOp>(&op.what)) {
         out += "relay   r" + std::to_string(x->to) + " = r" + std::to_string(x->from) + " as " +
                to_string(fragment(x->to).tv) + ", exchanging";

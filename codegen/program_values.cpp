@@ -619,4 +619,43 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element el
   return f;
 }
 
+Program::Top Program::top(int count, const Fragment& from, const std::vector<int>& axes, Where where) {
+  check_own(fragments_, from, "top", where);
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw CodegenError("top: " + what, "line   " + std::to_string(where.line()), hint);
+  };
+  if (names_rows(from.element) || bits(from.element) > 32)
+    refuse("its fragment holds " + to_string(from.element) + ", and it compares numbers of f32",
+           "k.map({x}, to_number(integer(x))), exact up to 2^24");
+  std::vector<int> extents = from.extents;
+  Layout tv = from.tv;
+  int all = 1;
+  const int waves = threads_ / target_->wave_size;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a] < 0 || static_cast<std::size_t>(axes[a]) >= extents.size() ||
+        (a > 0 && axes[a] <= axes[a - 1]))
+      refuse("axis " + std::to_string(axes[a]) + " of a tile of " + std::to_string(extents.size()),
+             "each axis once, in their order");
+    const auto axis = static_cast<std::size_t>(axes[a]);
+    const std::vector<int> column = coordinates(from.tv, axis);
+    for (int w = 1; w < waves; ++w)
+      if (column[static_cast<std::size_t>(w * target_->wave_size * from.values())] != column[0])
+        refuse("a row lies in several waves",
+               "rows inside of one wave each, as rows_tv(.., 64 * vector, vector, ..) has them");
+    all *= std::exchange(extents[axis], 1);
+    tv = without_axis(tv, axis);
+  }
+  if (axes.empty() || count < 1 || count > 64 || count > all)
+    refuse("the " + std::to_string(count) + " greatest of " + std::to_string(all),
+           "1 to 64, of as many or more");
+  Top out;
+  for (int rank = 0; rank < count; ++rank)
+    for (const bool place : {false, true}) {
+      const Fragment f = fragment(Element::f32, tv, extents);
+      (place ? out.place : out.value).push_back(f);
+      append(TopOp{f.id, from.id, axes, rank, count, place}, where);
+    }
+  return out;
+}
+
 } // namespace inlay::codegen

@@ -849,6 +849,32 @@ void add_program(py::module_& m) {
            }),
            "monoid"_a, "extent"_a, "body"_a, "element"_a = "",
            "In a specification: over 0 <= i < extent of body(i). \"u32\": of integers without a sign.")
+      .def("top",
+           located(+[](const Owner& k, int count, const PyFragment& from, const std::vector<int>& axes) {
+             const auto best = to(k).top(count, of(k, from), axes, here());
+             std::vector<PyFragment> value, place;
+             for (const Fragment& f : best.value) value.push_back({k, f});
+             for (const Fragment& f : best.place) place.push_back({k, f});
+             return std::pair(value, place);
+           }),
+           "count"_a, "from_"_a, "axes"_a,
+           "The greatest elements of a tile along its axes and their places, (values, places): of equal ones "
+           "the least place first. "
+           "The tile has all of its tensor there, and a row lies in one wave.")
+      .def("top",
+           located(
+               +[](const Owner& k, int count, const std::vector<PySym>& extents, const py::function& body) {
+                 std::vector<Sym> all;
+                 for (const PySym& e : extents) all.push_back(of(k, e));
+                 const codegen::TopOf best = to(k).top(
+                     count, all, [&](const std::vector<Sym>& at) { return expression_of<Sym>(k, body, at); });
+                 std::vector<PyExpr> value, place;
+                 for (const Expr& e : best.value) value.push_back({k, e});
+                 for (const Expr& e : best.place) place.push_back({k, e});
+                 return std::pair(value, place);
+               }),
+           "count"_a, "extents"_a, "body"_a,
+           "In a specification: of body(i, ..) over 0 <= i < extent, (values, places).")
       .def("loop", located(&loop_over), "extent"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
            "distance"_a = 2, "ring"_a = 2, "pins"_a = "", "depth"_a = "", "stagger"_a = false,
            "pingpong"_a = false,

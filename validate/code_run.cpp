@@ -4,6 +4,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/top_network.h>
 
 #include <algorithm>
 #include <numeric>
@@ -497,6 +498,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   names.epoch = epochs_.at(&list);
   for (const Inst& i : list) {
     if (is_fence(p_, i)) ++names.epoch;
+    if (i.kind != InstKind::top) tops_.first.clear();
     // Of a role's instructions the other waves see nothing: they load, store and write no register.
     if (steps != nullptr)
       steps->take(Steps::element * threads *
@@ -684,6 +686,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       break;
     }
     case InstKind::map: map(i, number); break;
+    case InstKind::top: top(i, number); break;
     case InstKind::fold_values: {
       if (is_of_i32(i.monoid))
         throw NotFollowed{i.monoid == Monoid::wrapping_sum ? "a fold of integers modulo 2^32"
@@ -780,6 +783,81 @@ void CodeRun::map(const Inst& i, int number) {
   for (std::size_t th = 0; th < static_cast<std::size_t>(threads_); ++th)
     for (std::size_t e = 0; runs(th) && e < n; ++e)
       d[th * count + static_cast<std::size_t>(i.def.first) + e] = out[th * n + e];
+}
+
+// Where sizes are numbers, the elements themselves say which are the greatest; else it is what comparisons in that order make of them.
+void CodeRun::top(const Inst& i, int number) {
+  const auto threads = static_cast<std::size_t>(threads_), n = i.uses.size();
+  std::vector<std::uint32_t> of_lane(threads, 0), of_use(n, 0);
+  for (std::size_t a = 0; a < i.access.extents.size(); ++a) {
+    const auto extent = static_cast<std::uint32_t>(i.access.extents[a]);
+    const std::vector<int> along = codegen::thread_coordinates(i.access.threads, a);
+    for (std::size_t th = 0; th < threads; ++th)
+      of_lane[th] = extent * of_lane[th] + static_cast<std::uint32_t>(along[th]);
+    for (std::size_t e = 0; e < n; ++e)
+      of_use[e] = extent * of_use[e] + static_cast<std::uint32_t>(i.position[e][a]);
+  }
+  const auto element = [&](std::size_t th, std::size_t e) {
+    const Reg& r = i.uses[e];
+    const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
+    return held(r, number)[th * count + static_cast<std::size_t>(r.first)];
+  };
+  auto& d = registers(i.def, number);
+  const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(i.def.id)].count);
+  const auto runs = [&](std::size_t th) { return i.waves.contains(static_cast<int>(th / 64)); };
+  const auto put = [&](std::size_t th, Number v) {
+    if (runs(th)) d[th * count + static_cast<std::size_t>(i.def.first)] = v;
+  };
+  const auto rank = static_cast<std::size_t>(i.rank), mask = static_cast<std::size_t>(i.lane_mask);
+  if (concrete()) {
+    using Placed = std::pair<Number, std::uint32_t>;
+    for (std::size_t th = 0; th < threads; ++th) {
+      std::vector<Placed> all;
+      for (std::size_t lane = 0; lane <= mask; ++lane)
+        for (std::size_t e = 0; e < n && (lane & ~mask) == 0; ++e) {
+          const std::size_t from = (th & ~mask) | lane;
+          all.emplace_back(element(from, e), of_lane[from] + of_use[e]);
+        }
+      std::sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
+        const double x = RealArithmetic::real(a.first), y = RealArithmetic::real(b.first);
+        return x != y ? x > y : a.second < b.second;
+      });
+      const Placed found = all[rank];
+      const bool sure = std::all_of(all.begin(), all.end(), [&](const Placed& a) {
+        return a == found || arithmetic->at_least(a.first, found.first);
+      });
+      const Number v = i.place ? RealArithmetic::number(found.second) : found.first;
+      put(th, sure ? v : RealArithmetic::number(RealArithmetic::real(v), INFINITY));
+    }
+    return;
+  }
+  if (tops_.first != i.uses) {
+    std::uint32_t lanes = 0, uses = 0;
+    for (const std::uint32_t p : of_lane) lanes |= p;
+    for (const std::uint32_t p : of_use) uses |= p;
+    const bool apart = (lanes & uses) == 0;
+    const auto greater = [&](Number a, Number b) { return arithmetic->extreme(a, b, true); };
+    const auto less = [&](Number a, Number b) { return arithmetic->extreme(a, b, false); };
+    const codegen::TopNetwork<Number, decltype(greater), decltype(less)> network(
+        static_cast<std::size_t>(i.top), greater, less);
+    if (steps != nullptr) steps->take(threads * n * static_cast<std::size_t>(i.top) * Steps::element);
+    std::vector<std::vector<Number>> lists(threads);
+    for (std::size_t th = 0; th < threads; ++th) {
+      std::vector<Number> all;
+      for (std::size_t e = 0; e < n; ++e)
+        all.push_back(ranked_at(element(th, e), apart ? of_use[e] : of_lane[th] + of_use[e]));
+      lists[th] = network.of(all);
+      for (Number& v : lists[th]) v = apart ? at_place(v, of_lane[th]) : v;
+    }
+    for (const int step : codegen::lane_steps(i.lane_mask)) {
+      const std::vector<std::vector<Number>> before = lists;
+      for (std::size_t th = 0; th < threads; ++th)
+        lists[th] = network.merged(before[th], before[th ^ static_cast<std::size_t>(step)]);
+    }
+    tops_ = {i.uses, std::move(lists)};
+  }
+  for (std::size_t th = 0; th < threads; ++th)
+    put(th, apply(i.place ? Function::top_place : Function::top_value, tops_.second[th][rank]));
 }
 
 const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int element) {

@@ -74,9 +74,20 @@ enum class Function : std::uint8_t {
   sine,
   cosine,
   at_least,
-  truncated
+  truncated,
+  ranked,
+  top_value,
+  top_place
 };
 constexpr Number apply(Function f, Number x) { return random_of(0x10000U + static_cast<unsigned>(f), x); }
+
+/// An element beside its place, as `top` compares them: places are added, where they have no bit in common with those that are there.
+constexpr Number at_place(Number ranked, std::uint32_t place) {
+  return add(ranked, multiply(apply(Function::ranked, prime), place));
+}
+constexpr Number ranked_at(Number element, std::uint32_t place) {
+  return at_place(apply(Function::ranked, element), place);
+}
 
 /// c ? x : y, of a condition's number.
 constexpr Number choose(Number c, Number x, Number y) {

@@ -536,6 +536,7 @@ std::optional<Number> ValuesOfWords::read_f64(Word low, Word high) {
     if (w == 0 || w == Terms::unknown) return nothing(w);
   const auto a = t_.value(low), b = t_.value(high);
   if (a && b) return arithmetic_->constant(real_of_bits(Element::f64, *a | *b << 32));
+  if (const auto v = ranked(low, high)) return v;
   const TermKind kind = t_.kind(low);
   if (kind != t_.kind(high)) return nothing(high);
   if (kind == TermKind::datum) {
@@ -557,7 +558,16 @@ std::optional<Number> ValuesOfWords::read_f64(Word low, Word high) {
   return nothing(low);
 }
 
-std::optional<Number> ValuesOfWords::of_f64_function(Word low) {
+std::optional<Number> ValuesOfWords::of_f64_function(Word w) {
+  // Comparisons of comparisons: each is read once.
+  if (context_ == nullptr) known({});
+  const std::uint64_t key = key_of(w, Element::f64, 0);
+  if (const auto at = context_->second.find(key); at != context_->second.end()) return at->second;
+  const auto v = compute_f64(w);
+  return context_->second[key] = v;
+}
+
+std::optional<Number> ValuesOfWords::compute_f64(Word low) {
   const Instruction& i = flow_.instruction(t_.raw(low) & 0xffffffffU);
   const std::string_view n = i.mnemonic;
   if (i.modifiers.clamp || i.modifiers.omod != 0 || i.form == runtime::isa::Form::sdwa) return std::nullopt;
@@ -578,7 +588,84 @@ std::optional<Number> ValuesOfWords::of_f64_function(Word low) {
   if (fma) return arithmetic_->sum(arithmetic_->product(x[0], x[1]), x[2]);
   if (n == "v_add_f64") return arithmetic_->sum(x[0], x[1]);
   if (n == "v_mul_f64") return arithmetic_->product(x[0], x[1]);
-  return extremes_.join(x[0], x[1], n == "v_max_f64");
+  const Number best = extremes_.join(x[0], x[1], n == "v_max_f64");
+  if (const auto p = places_.find(x[0]), q = places_.find(x[1]); p != places_.end() && q != places_.end())
+    places_[best] |= p->second | q->second;
+  return best;
+}
+
+ValuesOfWords::Flipped ValuesOfWords::flipped(Word w) const {
+  Flipped out{w, 0};
+  for (;;) {
+    const Word x = out.base;
+    if (t_.kind(x) == TermKind::bit_xor) {
+      const auto mask = t_.value(t_.children(x)[1]);
+      if (!mask) return out;
+      out = {t_.children(x)[0], out.by ^ static_cast<std::uint32_t>(*mask)};
+    } else if (t_.kind(x) == TermKind::linear && !t_.is_wide(x) && t_.raw(x) == 0xffffffffU &&
+               t_.parts(x).size() == 1 && t_.parts(x)[0].coefficient == 0xffffffffU) { // -1 - x
+      out = {t_.parts(x)[0].atom, ~out.by};
+    } else {
+      return out;
+    }
+  }
+}
+
+ValuesOfWords::Flipped ValuesOfWords::sign_of(Word w, Word high) const {
+  const Flipped f = flipped(w);
+  if (t_.kind(f.base) != TermKind::shift_right_signed || t_.value(t_.children(f.base)[1]) != 31U) return {};
+  const Flipped of = flipped(t_.children(f.base)[0]); // the sign of ~x is the other one
+  if (of.base != high || (of.by != 0 && of.by != 0xffffffffU)) return {};
+  return {high, f.by ^ of.by};
+}
+
+std::optional<Number> ValuesOfWords::ranked(Word low, Word high) {
+  if (t_.kind(high) != TermKind::function) return std::nullopt;
+  const Flipped f = flipped(low);
+  if (const Flipped sign = sign_of(low, high); sign.base != 0) {
+    // max(x + 0, -inf) is no NaN and no -0.
+    const auto plain = [&](Word w, const char* mnemonic, float constant) -> std::optional<Word> {
+      if (t_.kind(w) != TermKind::function || t_.children(w).size() != 2) return std::nullopt;
+      const Instruction& i = flow_.instruction(t_.raw(w) & 0xffffffffU);
+      if (i.mnemonic != mnemonic || !is_plain(i)) return std::nullopt;
+      for (const std::size_t k : {0, 1})
+        if (t_.value(t_.children(w)[k]) == std::bit_cast<std::uint32_t>(constant))
+          return t_.children(w)[1 - k];
+      return std::nullopt;
+    };
+    const auto sum = plain(high, "v_max_f32", -INFINITY);
+    if (!sum || !plain(*sum, "v_add_f32", 0)) return std::nullopt;
+    const auto x = read(high, Element::f32, 0);
+    if (!x) return x;
+    const Number v = ranked_at(*x, ~sign.by);
+    places_[v] |= ~sign.by;
+    return v;
+  }
+  if (f.by == 0) return std::nullopt;
+  const auto v = read_f64(f.base, high);
+  const auto among = v ? places_.find(*v) : places_.end();
+  if (among == places_.end() || (among->second & f.by) != 0) return std::nullopt;
+  const std::uint32_t bits = among->second | f.by;
+  const Number moved = at_place(*v, f.by);
+  places_[moved] |= bits;
+  return moved;
+}
+
+std::optional<Number> ValuesOfWords::place_of_ranked(Word w) {
+  // low ^ ~sign, in either order.
+  const Flipped f = flipped(w);
+  if (t_.kind(f.base) != TermKind::bit_xor) return std::nullopt;
+  for (const std::size_t k : {0, 1}) {
+    const Word of = t_.children(f.base)[k];
+    const Flipped shift = flipped(of), low = flipped(t_.children(f.base)[1 - k]);
+    if (t_.kind(shift.base) != TermKind::shift_right_signed) continue;
+    const Word high = flipped(t_.children(shift.base)[0]).base;
+    if (const Flipped sign = sign_of(of, high); sign.base == 0 || (f.by ^ sign.by ^ low.by) != 0xffffffffU)
+      continue;
+    const auto v = read_f64(low.base, high);
+    if (v && places_.contains(*v)) return apply(Function::top_place, *v);
+  }
+  return std::nullopt;
 }
 
 std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigned index) {
@@ -727,6 +814,10 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto x = f32(0), y = f32(1), z = f32(2);
       return x && y && z ? std::optional(add(multiply(*x, *y), *z)) : std::nullopt;
     }
+    if ((n == "v_max_f64" || n == "v_min_f64") && part == 1) {
+      const auto v = of_f64_function(w); // the element of what was compared
+      return v && places_.contains(*v) ? std::optional(apply(Function::top_value, *v)) : std::nullopt;
+    }
     if (n == "v_rcp_f32" || n == "v_rcp_iflag_f32")
       return one([&](Number x) { return taken(Domain::not_zero, x, arithmetic_->inverse_of(x)); });
     if (n == "v_exp_f32") return one([&](Number x) { return arithmetic_->of(Function::exp2, x); });
@@ -755,6 +846,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }
     if (n == "v_cvt_f32_u32" && !a.empty()) {
+      if (const auto p = place_of_ranked(a[0])) return p;
       const auto s = formulas_.number(a[0]);
       if (!s) return std::nullopt;
       return number_of(*s);

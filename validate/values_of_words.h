@@ -110,7 +110,22 @@ private:
   Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);
   std::optional<Number> of_function(Word word, Element format, unsigned index);
-  std::optional<Number> of_f64_function(Word low);
+  /// What `top` compares: two words of which the upper one is an element as f32, of which 0 has no sign, and the lower one its place, or that
+  /// of a result of comparisons and more bits of a place; ~place where the element is not negative.
+  std::optional<Number> ranked(Word low, Word high);
+  /// The place of such a result, as a word.
+  std::optional<Number> place_of_ranked(Word word);
+  /// `word` is base, or its complement, exclusive or a constant.
+  struct Flipped {
+    Word base = 0;
+    std::uint32_t by = 0;
+  };
+  [[nodiscard]] Flipped flipped(Word word) const;
+  /// `word` is all ones where `high` is negative, and else 0, exclusive or a constant: {high, that constant}, or no word.
+  [[nodiscard]] Flipped sign_of(Word word, Word high) const;
+  std::unordered_map<Number, std::uint32_t> places_; ///< bits that places of ranked elements may have
+  std::optional<Number> of_f64_function(Word word);
+  std::optional<Number> compute_f64(Word word);
   /// The word that holds the same bits as `word` from `at` on, as deep as packing goes; where they are there. 0: zeros.
   std::optional<std::pair<Word, unsigned>> packed(Word word, unsigned at, unsigned width);
   /// `width` bits of a word from `at` on as a number with a sign.

@@ -597,4 +597,123 @@ void Interpreter::fold_lanes(State& s, const Inst& i) {
   s.regs[key(i.def)] = {std::move(t), false};
 }
 
+void Interpreter::top(State& s, const Inst& i) {
+  const std::string claim = "the greatest elements are those of whole rows, each element once";
+  Term t = assemble(s, i.uses);
+  close(t);
+  if (t.partial) t = complete_term(std::move(t));
+  asks_nothing(t);
+  const std::size_t n = i.uses.size(), axes = i.access.extents.size();
+  const auto threads = static_cast<std::size_t>(p_.threads());
+  const auto mask = static_cast<std::size_t>(i.lane_mask);
+  // Where each element stands along the axes, and as one number.
+  std::vector<Column> along(axes);
+  Column places(threads * n, 0);
+  int all = 1;
+  for (std::size_t a = 0; a < axes; ++a) {
+    const Column thread = thread_coordinates(i.access.threads, a);
+    for (std::size_t th = 0; th < threads; ++th)
+      for (std::size_t e = 0; e < n; ++e) along[a].push_back(thread[th] + i.position[e][a]);
+    for (std::size_t slot = 0; slot < places.size(); ++slot) {
+      if (along[a][slot] < 0 || along[a][slot] >= i.access.extents[a])
+        refute(claim, describe(t), "a place is " + std::to_string(along[a][slot]));
+      places[slot] = i.access.extents[a] * places[slot] + along[a][slot];
+    }
+    all *= i.access.extents[a];
+  }
+  for (std::size_t th = 0; th < threads; ++th) {
+    if ((th & mask) != 0) continue;
+    std::vector<bool> seen(static_cast<std::size_t>(all), false);
+    std::size_t count = 0;
+    for (std::size_t lane = 0; lane <= mask; ++lane)
+      for (std::size_t e = 0; e < n && (lane & ~mask) == 0; ++e, ++count) {
+        const auto place = static_cast<std::size_t>(places[(th | lane) * n + e]);
+        if (seen[place])
+          refute(claim, describe(t),
+                 "work-item " + std::to_string(th) + " has place " + std::to_string(place) + " twice");
+        seen[place] = true;
+      }
+    if (count != seen.size())
+      refute(claim, describe(t),
+             "work-item " + std::to_string(th) + " has " + std::to_string(count) + " of " +
+                 std::to_string(all));
+  }
+  // The columns of the axes become indices; the others say which row it is, of which all lanes that join are.
+  std::vector<std::pair<Sym, Sym>> over;
+  std::vector<std::pair<AtomId, Sym>> replace;
+  std::vector<int> rest;
+  for (std::size_t a = 0; a < axes; ++a)
+    over.emplace_back(a == 0 ? bound_ : context_.symbol("_index" + std::to_string(a), {Int(0), std::nullopt}),
+                      Sym(0));
+  for (std::size_t c = 0; c < t.columns.size(); ++c) {
+    std::size_t a = 0;
+    while (a < axes && (i.access.extents[a] == 1 || columns_[t.columns[c]] != along[a])) ++a;
+    replace.emplace_back(*dollar(c).as_atom(), a < axes ? over[a].first : dollar(rest.size()));
+    if (a < axes) continue;
+    const Column& column = columns_[t.columns[c]];
+    Column row;
+    for (std::size_t th = 0; th < threads; ++th) {
+      row.push_back(column[th * n]);
+      for (std::size_t e = 0; e < n; ++e)
+        if (column[th * n + e] != column[(th & ~mask) * n])
+          refute("what a fold joins belongs to one result", describe(t),
+                 "work-item " + std::to_string(th) + " joins " + std::to_string(column[(th & ~mask) * n]) +
+                     " and " + std::to_string(column[th * n + e]));
+    }
+    rest.push_back(columns_.intern(std::move(row)));
+  }
+  replace_in(t, replace);
+  t.columns = std::move(rest);
+  std::vector<Fact> facts;
+  std::vector<bool> limited(axes, false);
+  for (const Fact& f : t.facts) {
+    std::size_t a = 0;
+    while (a < axes && !(f.index == over[a].first)) ++a;
+    for (const auto& [index, limit] : over)
+      if (mentions(f.bound, *index.as_atom()) || (a == axes && mentions(f.index, *index.as_atom())))
+        refute(claim, describe(t),
+               "what lies outside begins at " + to_string(f.index) + " = " + to_string(f.bound));
+    if (a == axes) {
+      if (!f.condition) facts.push_back({f.index, f.bound, f.fill == -INFINITY ? f.fill : anything});
+      continue;
+    }
+    if (f.condition) continue;
+    const Sym extent(i.access.extents[a]);
+    if (limited[a] && !(f.bound == over[a].second))
+      refute("a fold has one extent", describe(t), to_string(f.bound));
+    limited[a] = true, over[a].second = f.bound;
+    if (!less_equal(f.bound, extent))
+      refute(claim, describe(t),
+             "along axis " + std::to_string(a) + " there are " + to_string(f.bound) + ", and it has " +
+                 to_string(extent));
+    // What lies outside is less than all, or stands after what is as little.
+    if (!less_equal(extent, f.bound) && (a > 0 || f.fill != -INFINITY))
+      refute("what lies outside of a top is minus infinity", describe(t),
+             "elements from " + to_string(f.bound) + " on take part\n  hint   k.fill(x, axis, 0, " +
+                 to_string(f.bound) + ", -INFINITY) before it, along its first axis");
+  }
+  Sym count(1);
+  for (std::size_t a = 0; a < axes; ++a) {
+    if (i.access.extents[a] == 1)
+      over[a].second = Sym(1);
+    else if (!limited[a])
+      refute("a fold has an extent", describe(t), "nothing says where index " + std::to_string(a) + " ends");
+    count = count * over[a].second;
+  }
+  if (i.rank < 0 || i.rank >= i.top || !less_equal(Sym(i.top), count))
+    refute(claim, describe(t), "it is number " + std::to_string(i.rank) + " of " + to_string(count));
+  prove(
+      claim, [&] { return to_string(count); }, "provenance");
+  Term out;
+  out.columns = t.columns;
+  out.facts = std::move(facts);
+  std::vector<Asked> asked;
+  const Expr body = resolve(t.expr, t.columns, &asked);
+  if (!asked.empty()) lost(body, asked.front());
+  const TopOf best = x_.top(i.rank + 1, over, body);
+  out.expr = x_.normal((i.place ? best.place : best.value).back());
+  tidy(out);
+  s.regs[key(i.def)] = {std::move(out), false};
+}
+
 } // namespace inlay::codegen::provenance

@@ -124,6 +124,7 @@ void Interpreter::run(State& s, const Inst& i) {
     break;
   case InstKind::fold_values: fold_values(s, i); break;
   case InstKind::fold_lanes: fold_lanes(s, i); break;
+  case InstKind::top: top(s, i); break;
   case InstKind::exchange_lanes: exchange_lanes(s, i); break;
   case InstKind::wait:
     if (i.vm >= 0) complete(s, s.vm, i.vm, waves_of(i));

@@ -485,6 +485,7 @@ private:
   bool folds_nothing(Term& t, const Inst& i, int wanted);
   void fold_values(State& s, const Inst& i);
   void fold_lanes(State& s, const Inst& i);
+  void top(State& s, const Inst& i);
   // Elements of other lanes: columns with their rows exchanged.
   void exchange_lanes(State& s, const Inst& i);
 

@@ -394,7 +394,7 @@ void Interpreter::by_data(State s, const Guard& g, std::size_t index) {
       const bool loads = i.kind == InstKind::load && !p_.tensor(i.access.tensor).output &&
                          p_.tensor(p_.tensor(i.access.tensor).memory()).device < 0;
       if (!(loads || (touches && !i.combine) || i.kind == InstKind::fill || i.kind == InstKind::map ||
-            i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes ||
+            i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes || i.kind == InstKind::top ||
             i.kind == InstKind::exchange_lanes || i.kind == InstKind::mma || i.kind == InstKind::wait ||
             (i.kind == InstKind::barrier && i.waves.all()) || i.kind == InstKind::priority ||
             i.kind == InstKind::check || i.kind == InstKind::print) ||

@@ -217,7 +217,7 @@ void Interpreter::stagger_claims(const CodeRegion& r) {
   };
   const auto computes = [](const Inst& i) {
     return i.kind == InstKind::fill || i.kind == InstKind::mma || i.kind == InstKind::map ||
-           i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes ||
+           i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes || i.kind == InstKind::top ||
            i.kind == InstKind::exchange_lanes;
   };
   const auto touches = [&](const Inst& x, const Reg& what, bool writes) {

@@ -94,7 +94,8 @@ Schedule default_schedule(const Graph& graph) {
     bool simple = true;
     for (const Inst& inst : body)
       simple = simple && inst.kind != InstKind::fold_values && inst.kind != InstKind::fold_lanes &&
-               inst.kind != InstKind::exchange_lanes && inst.kind != InstKind::store;
+               inst.kind != InstKind::top && inst.kind != InstKind::exchange_lanes &&
+               inst.kind != InstKind::store;
     for (int i = 0; i < count; ++i) {
       const Inst& inst = body[static_cast<std::size_t>(i)];
       const auto n = static_cast<std::size_t>(i);

@@ -13,7 +13,7 @@ constexpr std::size_t of_versions = 4; // stores of a portion that has two versi
 
 bool pure(const Inst& i) {
   return i.kind == InstKind::map || i.kind == InstKind::exchange_lanes || i.kind == InstKind::fold_values ||
-         i.kind == InstKind::fold_lanes;
+         i.kind == InstKind::fold_lanes || i.kind == InstKind::top;
 }
 bool overlap(const Reg& a, const Reg& b) {
   return a.id == b.id && a.first < b.first + b.count && b.first < a.first + a.count;

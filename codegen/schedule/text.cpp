@@ -47,6 +47,12 @@ public:
       out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and lane ^ " +
              std::to_string(i.lane_mask);
       break;
+    case InstKind::top:
+      out += reg(i.def) + " = " + (i.place ? "place of " : "") + "number " + std::to_string(i.rank) +
+             " of the " + std::to_string(i.top) + " greatest of";
+      for (const Reg& r : i.uses) out += " " + reg(r);
+      out += " and lanes ^ " + std::to_string(i.lane_mask);
+      break;
     case InstKind::exchange_lanes:
       out += reg(i.def) + " = " + reg(i.uses[0]) + " and " + reg(i.uses[1]) + " exchanged with lane ^ " +
              std::to_string(i.lane_mask);

@@ -64,6 +64,17 @@ void Trees::one(const Inst& i) {
     });
     break;
   }
+  case InstKind::top:
+    each_def(i, [&](int t, int) { // of all of the lanes' elements, in the order of their places
+      Key key = {fold, static_cast<std::int64_t>(i.place), i.rank, i.top, i.lane_mask};
+      std::vector<Value> of;
+      for (int lane = 0; lane < 64; ++lane)
+        for (const Reg& u : i.uses)
+          if ((lane & ~i.lane_mask) == 0)
+            of.push_back(at(u, (t & ~i.lane_mask) | lane)), key.push_back(of.back().id);
+      return make(i, key, of);
+    });
+    break;
   case InstKind::exchange_lanes:
     each_def(i, [&](int t, int e) {
       const int unit = i.uses[0].count, from = e / unit != 0 ? t | i.lane_mask : t & ~i.lane_mask;

@@ -14,12 +14,13 @@ using codegen::Element;
 struct Gating {
   std::string arch{codegen::usual_target};
   Element type = Element::f32;
-  int experts = 256, k = 8, lanes = 8; ///< lanes that have a token's logits
+  int experts = 256, k = 8, lanes = 0; ///< lanes that have a token's logits; 0: `lanes_used`
   bool renormalise = true;
   std::int64_t m = 64;
+  [[nodiscard]] int lanes_used() const { return lanes != 0 ? lanes : experts >= 256 ? 4 : 8; }
   /// Elements that one instruction moves.
   [[nodiscard]] int vector() const {
-    return std::min(experts / std::max(lanes, 16), 128 / codegen::bits(type));
+    return std::min(experts / std::max(lanes_used(), 16), 128 / codegen::bits(type));
   }
 };
 

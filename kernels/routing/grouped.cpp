@@ -35,7 +35,7 @@ Program grouped_gating_program(const GroupedGating& s) {
   const Tensor W = k.output("weights", Element::f32, {M, s.k, 1}),
                I = k.output("ids", Element::f32, {M, s.k, 1}), X = k.input("x", s.type, {M, G, S}),
                B = k.input("bias", Element::f32, {1, G, S});
-  const Expr none = k.constant(-INFINITY), no_place = k.constant(INFINITY);
+  const Expr none = k.constant(-INFINITY);
   const auto score = [](Expr x) { return rcp(exp(x * -1.0) + 1.0); };
   // x where (g, j) is not after the last group that was chosen.
   const auto in_chosen = [&](Expr x, Expr g, Expr j, Expr value, Expr place) {
@@ -51,22 +51,17 @@ Program grouped_gating_program(const GroupedGating& s) {
     return max(score(k(X, {r, j, i})) + k(B, {0, j, i}), none); // NaN is as minus infinity
   };
   const auto group = [&](Sym r, Sym j) {
-    const Expr first = k.fold(Monoid::max, Sym(S), [&](Sym i) { return rank(r, j, i); });
-    const Expr at = k.fold(Monoid::min, Sym(S),
-                           [&](Sym i) { return select(rank(r, j, i), first, k.number(i), no_place); });
-    return first + k.fold(Monoid::max, Sym(S), [&](Sym i) { return without(k, rank(r, j, i), i, at); });
+    const auto two = k.top(2, {Sym(S)}, [&](const auto& i) { return rank(r, j, i[0]); });
+    return two.value[0] + two.value[1];
   };
   const auto chosen = [&](Sym r) {
-    const Chosen g = largest(
-        k, s.of_groups, [&](Monoid monoid, const auto& of) { return k.fold(monoid, Sym(G), of); },
-        [&](Sym j) { return group(r, j); }, [](Sym j) { return j; });
-    return largest(
-        k, s.k, best,
-        [&](Sym j, Sym i) {
-          const Expr x = rank(r, j, i);
-          return s.of_groups < G ? in_chosen(x, group(r, j), k.number(j), g.value.back(), g.id.back()) : x;
-        },
-        [&](Sym j, Sym i) { return Sym(S) * j + i; });
+    const auto groups = k.top(s.of_groups, {Sym(G)}, [&](const auto& j) { return group(r, j[0]); });
+    return k.top(s.k, {Sym(G), Sym(S)}, [&](const auto& i) {
+      const Expr x = rank(r, i[0], i[1]);
+      return s.of_groups == G
+                 ? x
+                 : in_chosen(x, group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back());
+    });
   };
   // The score of expert `id`, and minus infinity of the others.
   const auto of_expert = [&](Expr x, Sym i, Expr id) {
@@ -75,7 +70,7 @@ Program grouped_gating_program(const GroupedGating& s) {
   k.computes(W, [&](const auto& c) {
     Expr sum = k.constant(0);
     std::vector<Expr> weights;
-    for (const Expr& id : chosen(c[0]).id) {
+    for (const Expr& id : chosen(c[0]).place) {
       weights.push_back(best(Monoid::max, [&](Sym j, Sym i) {
         return of_expert(score(k(X, {c[0], j, i})), Sym(S) * j + i, id);
       }));
@@ -84,7 +79,7 @@ Program grouped_gating_program(const GroupedGating& s) {
     const Expr weight = pick(k, c[1], weights) * s.scale;
     return s.renormalise ? weight / sum : weight;
   });
-  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).id); });
+  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).place); });
 
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv = parse_layout(fmt::format("(({0},{1},{2}),({3},{4})):(({3}@2,1@1,1@0),(1@2,{5}@2))", L, G,
@@ -93,25 +88,13 @@ Program grouped_gating_program(const GroupedGating& s) {
   const Fragment x = k.load(k.tile(X, {rows, G, S}, {row, 0, 0}), tv, v),
                  bias = k.load(k.tile(B, {1, G, S}, {0, 0, 0}), codegen::without_axis(tv, 0), std::min(v, 4));
   const Fragment scores = k.map({x}, [&](const Exprs&a) { return score(a[0]); }),
-                 rank_of = k.map({scores, bias}, [&](const Exprs&a) { return max(a[0] + a[1], none); });
+                 rank_of = k.map({scores, bias}, [](const Exprs&a) { return a[0] + a[1]; });
   Fragment open = rank_of;
   if (s.of_groups < G) {
-    const Fragment first = k.fold(Monoid::max, rank_of, 2);
-    const Fragment at =
-        k.fold(Monoid::min,
-               k.map({rank_of, first},
-                     [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(2)), no_place); }),
-               2);
-    const Fragment second = k.fold(
-        Monoid::max,
-        k.map({rank_of, at}, [&](const Exprs& a) { return without(k, a[0], k.position(2), a[1]); }), 2);
-    const Fragment of_group = k.map({first, second}, [](const Exprs& a) { return a[0] + a[1]; });
-    Fragment value = of_group, place = of_group;
-    largest(
-        k, s.of_groups, of_group, k.position(1),
-        [&](Monoid monoid, const Fragment& of) { return k.fold(monoid, of, 1); },
-        [&](const Fragment& last, const Fragment& at_last) { value = last, place = at_last; });
-    open = k.map({rank_of, of_group, value, place},
+    const auto two = k.top(2, rank_of, {2});
+    const Fragment of_group = k.map({two.value[0], two.value[1]}, [](const Exprs& a) { return a[0] + a[1]; });
+    const auto groups = k.top(s.of_groups, of_group, {1});
+    open = k.map({rank_of, of_group, groups.value.back(), groups.place.back()},
                  [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
   }
   // A fold of folds: what stands between them says that each of the inner ones is whole.
@@ -119,12 +102,11 @@ Program grouped_gating_program(const GroupedGating& s) {
     const Fragment inner = k.map({k.fold(monoid, of, 2)}, [](const Exprs& a) { return a[0]; });
     return G == 1 ? inner : k.fold(monoid, inner, 1);
   };
-  std::vector<Fragment> weights, ids;
-  largest(k, s.k, open, number, over_all, [&](const Fragment&, const Fragment& id) {
-    ids.push_back(id);
+  const std::vector<Fragment> ids = k.top(s.k, open, {1, 2}).place;
+  std::vector<Fragment> weights;
+  for (const Fragment& id : ids)
     weights.push_back(over_all(
         Monoid::max, k.map({scores, id}, [&](const Exprs& a) { return of_expert(a[0], number, a[1]); })));
-  });
   const int together = std::gcd(s.k, 4);
   const auto all = [&](const std::vector<Fragment>& of) {
     return side_by_side(k, of, lanes, {rows, s.k, 1});

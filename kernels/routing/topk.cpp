@@ -11,9 +11,9 @@ void check(const Gating& s) {
   const Refusal refuse{"topk_gating"};
   if (s.experts != 64 && s.experts != 128 && s.experts != 256 && s.experts != 512)
     refuse(fmt::format("--experts {}", s.experts),
-           "64, 128, 256 or 512: 8 to 64 lanes have a token's logits");
-  if (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64)
-    refuse(fmt::format("--lanes {}", s.lanes), "8, 16, 32 or 64");
+           "64, 128, 256 or 512: 4 to 64 lanes have a token's logits");
+  if (s.lanes != 0 && s.lanes != 4 && s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64)
+    refuse(fmt::format("--lanes {}", s.lanes), "4, 8, 16, 32 or 64");
   if (s.k > s.experts)
     refuse(fmt::format("--k {} of {} experts", s.k, s.experts), "at most as many as there are");
 }
@@ -21,27 +21,23 @@ void check(const Gating& s) {
 } // namespace
 
 // The experts of a token, the largest logit first and of equal ones the least number, and their weights: softmax over the chosen ones
-// (renormalised), or over all. One after the other: the largest of what is left, where it stands, and what is left without it.
+// (renormalised), or over all.
 // [topk_gating]
 Program gating_program(const Gating& s) {
   check(s);
-  // With 8 lanes a row a fold is three steps for eight rows of a wave at once; with 64 it is six, of an eighth of the elements.
   constexpr int threads = 256;
-  const int N = s.experts, v = s.vector(), lanes = s.lanes, rows = threads / lanes;
+  const int N = s.experts, v = s.vector(), lanes = s.lanes_used(), rows = threads / lanes;
   Program k("topk_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 24});
   const Tensor W = k.output("weights", Element::f32, {M, s.k}), I = k.output("ids", Element::f32, {M, s.k}),
                X = k.input("x", s.type, {M, N});
   const auto chosen = [&](Sym r) {
-    return largest(
-        k, s.k, [&](Monoid monoid, const auto& of) { return k.fold(monoid, Sym(N), of); },
-        [&](Sym i) {
-          return max(k(X, {r, i}), k.constant(-INFINITY));
-        }, // NaN is as minus infinity
-        [](Sym i) { return i; });
+    return k.top(s.k, {Sym(N)}, [&](const auto& i) {
+      return max(k(X, {r, i[0]}), k.constant(-INFINITY)); // NaN is as minus infinity
+    });
   };
   k.computes(W, [&](const auto& c) {
-    const Chosen of = chosen(c[0]);
+    const auto of = chosen(c[0]);
     Expr sum = k.constant(0);
     std::vector<Expr> weights;
     for (const Expr& value : of.value) {
@@ -51,17 +47,13 @@ Program gating_program(const Gating& s) {
     if (!s.renormalise) sum = k.sum(Sym(N), [&](Sym i) { return exp(k(X, {c[0], i}) - of.value[0]); });
     return pick(k, c[1], weights) / sum;
   });
-  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).id); });
+  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).place); });
 
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv = parse_layout(fmt::format("(({0},{1}),({2},{3})):(({2}@1,1@0),(1@1,{4}@1))", lanes, rows,
                                              v, N / (lanes * v), lanes * v));
   const Fragment x = k.load(k.tile(X, {rows, N}, {row, 0}), tv, v);
-  std::vector<Fragment> value, ids;
-  largest(
-      k, s.k, k.map({x}, [&](const Exprs& a) { return max(a[0], k.constant(-INFINITY)); }), k.position(1),
-      [&](Monoid monoid, const Fragment& of) { return k.fold(monoid, of, 1); },
-      [&](const Fragment& most, const Fragment& id) { value.push_back(most), ids.push_back(id); });
+  const auto [value, ids] = k.top(s.k, x, {1});
   const int together = std::gcd(s.k, 4);
   const auto all = [&](const std::vector<Fragment>& of) { return side_by_side(k, of, lanes, {rows, s.k}); };
   k.store(all(ids), k.tile(I, {rows, s.k}, {row, 0}), together);

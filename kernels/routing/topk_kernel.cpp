@@ -42,8 +42,9 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
             {"k", Read::number(&Gating::k, 1, 16), "8", "experts of a token"},
             {"renormalise", Read::yes(&Gating::renormalise), "yes",
              "weights are a softmax over the chosen experts; no: over all"},
-            {"lanes", Read::number(&Gating::lanes, 8, 64), "auto",
-             "lanes that have a token's logits: 8, 16, 32 or 64", "8"}}},
+            {"lanes", Read::number(&Gating::lanes, 0, 64), "auto",
+             "lanes that have a token's logits: 4, 8, 16, 32 or 64; 0: 4 of 256 experts and more, else 8",
+             "0"}}},
       .program = gating_program,
       .sizes = members(&Gating::m),
       .size_names = {"m"},
@@ -63,12 +64,13 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
       .candidates =
           [](const Gating&, const Flags& fixed) {
             std::vector<Flags> all;
-            for (const char* lanes : {"8", "16", "32", "64"}) add_candidate(all, {{"lanes", lanes}}, fixed);
+            for (const char* lanes : {"4", "8", "16", "32", "64"})
+              add_candidate(all, {{"lanes", lanes}}, fixed);
             return all;
           },
-      .bound = [](const Gating& s) { // each choice looks at a lane's elements three times, and folds twice
-        const double each = 16.0 * s.experts / s.lanes + 60 * std::log2(s.lanes) + 100;
-        return rounds(s.arch, up(s.m, 256 / s.lanes), 4) * (1500 + s.k * each);
+      .bound = [](const Gating& s) { // a lane sorts its elements, and lists are merged from lane to lane
+        const double each = 24.0 * s.experts / s.lanes_used() + 60 * std::log2(s.lanes_used());
+        return rounds(s.arch, up(s.m, 256 / s.lanes_used()), 4) * (1500 + each);
       }};
   return page_of(std::move(page));
 }

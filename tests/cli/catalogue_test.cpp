@@ -190,6 +190,7 @@ const std::vector<Row> table = {
     {"topk_gating", "--lanes 64", {"--m 1", "--m 33"}},
     {"topk_gating", "--lanes 32 --experts 64 --k 3 --dtype bf16", {"--m 9"}},
     {"topk_gating", "--lanes 16 --experts 512 --renormalise no", {"--m 17"}},
+    {"topk_gating", "--lanes 4 --experts 256 --k 6 --dtype f16", {"--m 1", "--m 65"}},
     {"swap_axes", "", {"--b 1 --s 1 --h 1", "--b 2 --s 33 --h 5"}},
     {"swap_axes", "--d 2 --dtype f32", {"--b 2 --s 33 --h 5"}},
     {"gather_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},

@@ -45,6 +45,9 @@ enum class InstKind : std::uint8_t {
   map,         ///< def[e] = map(uses[e], uses[count + e], ...)
   fold_values, ///< def = the monoid over all uses
   fold_lanes,  ///< def = use (+) use of lane ^ mask
+  /// def = element number `rank` of the `top` greatest of all uses of the lanes that differ in `lane_mask`, or its place: `access.threads`
+  /// and `position` say where each use stands along the axes, of `access.extents`.
+  top,
   /// def = (a, b), the uses, where a of the lanes whose bit `lane_mask` is set and b of the others have changed places:
   /// the first half of def at lane l is a of l, or b of l ^ mask where the bit is set.
   exchange_lanes,
@@ -124,6 +127,8 @@ struct Inst {
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
+  int rank = 0, top = 0;    ///< top
+  bool place = false;       ///< likewise
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
   int turn = -1;            ///< await, signal, acquire: of Program::turns
   int print = -1;           ///< print: of Program::prints

@@ -156,6 +156,11 @@ struct Expr {
   friend bool operator==(const Expr& a, const Expr& b) { return a.id == b.id && a.arena == b.arena; }
 };
 
+/// The greatest of many elements, one after the other, and where each stands: numbers.
+struct TopOf {
+  std::vector<Expr> value, place;
+};
+
 class Expressions {
 public:
   Expressions() = default;
@@ -175,6 +180,16 @@ public:
   /// The same over a part of the extent: disjoint intervals [first, second).
   Expr partial_fold(Monoid monoid, Sym k, Sym extent, std::span<const std::pair<Sym, Sym>> intervals,
                     Expr body);
+  /// The `count` greatest of body over 0 <= i < extent for each (i, extent) of `along`, of equal ones that of the least place first. Over
+  /// two indices (j, G), (i, S) the place is S j + i. As folds: the greatest of what is left, the least place where it stands, and what is
+  /// left without that place,
+  ///
+  ///     value_d = max(i, left_d(i)),  place_d = min(i, i is no place before d and left_d(i) >= value_d ? i : inf),
+  ///     left_0 = body,  left_(d+1)(i) = i = place_d ? -inf : left_d(i)
+  ///
+  /// so that the places are different ones, of minus infinities too. Along an extent of 1 there is no index: it is 0 in `body`.
+  /// Requires: at most as many as there are.
+  TopOf top(int count, std::span<const std::pair<Sym, Sym>> along, Expr body);
   /// With every node for which `rewrite` gives another expression replaced by it, from the operands up.
   Expr rewrite(Expr e, const std::function<std::optional<Expr>(const ExprNode&)>& rewrite);
 

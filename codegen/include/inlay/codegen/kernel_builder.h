@@ -173,6 +173,9 @@ public:
   [[nodiscard]] Value short_nan(Value a);
   [[nodiscard]] Value fmax(Value a, Value b);
   [[nodiscard]] Value fmin(Value a, Value b);
+  /// The same of two numbers, neither of which is NaN: nothing is done for one.
+  [[nodiscard]] Value greater_of(Value a, Value b);
+  [[nodiscard]] Value less_of(Value a, Value b);
   [[nodiscard]] Value at_least(Value a, Value b, Value yes,
                                Value no);     ///< a >= b ? yes : no, lane by lane; no for NaN
   [[nodiscard]] Value exp2(Value a);          ///< v_exp_f32: 1 ulp, flushes denormal results

@@ -163,6 +163,14 @@ struct FoldOp {
   int axis = 0;
   int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
 };
+/// to(...) = element number `rank` of the `count` greatest of from along the axes, of equal ones that of the least place first, or its place
+/// (Expressions::top); every thread gets the result. Along the axes a row lies in one wave.
+struct TopOp {
+  int to = -1, from = -1;
+  std::vector<int> axes;
+  int rank = 0, count = 1;
+  bool place = false;
+};
 /// A bit of the lane's number and a bit of the value's change places, as masks.
 struct LaneExchange {
   int lane = 1, value = 1;
@@ -306,8 +314,8 @@ struct Entry {
 };
 
 struct Op {
-  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
-                            AwaitOp, SignalOp, MeetOp, CheckOp, PrintOp>;
+  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, TopOp, RelayoutOp, LoopOp, IfOp, RolesOp,
+                            TicketOp, AwaitOp, SignalOp, MeetOp, CheckOp, PrintOp>;
   What what;
   std::source_location where;
 };
@@ -452,6 +460,10 @@ public:
   /// An integer modulo 2^32; beside integers, numbers in C++ become that.
   Expr integer(std::int64_t value) { return expressions_->integer(value); }
   Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);
+  /// The `count` greatest of body({i, ..}) over the extents, of equal ones that of the least place first, and their places:
+  /// `k.top(8, {N}, [&](const auto& i) { return k(X, {r, i[0]}); })`. See Expressions::top.
+  TopOf top(int count, const std::vector<Sym>& extents,
+            const std::function<Expr(const std::vector<Sym>&)>& body);
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
   /// A part of it: the sum of body(i) over begin <= i < end, i < extent.
   Expr sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body);
@@ -548,6 +560,15 @@ public:
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current()) {
     return fold(monoid, from, axis, Element::f32, where);
   }
+  /// The `count` greatest elements of a tile along its axes and their places, numbers in f32, one after the other: of equal ones the least
+  /// place first, counted from the tile's begin, and over two axes of extents G and S the place S g + s. Every thread gets them. A NaN is
+  /// as minus infinity, -0 as 0. The tile has all of its tensor along the axes, and a row lies in one wave: sorted lists of each lane,
+  /// which are merged from lane to lane, whatever the elements are. Errors: CodegenError for a row of several waves, more than 64,
+  /// more than there are, and elements that are no numbers of f32 or less.
+  struct Top {
+    std::vector<Fragment> value, place;
+  };
+  Top top(int count, const Fragment& from, const std::vector<int>& axes, Where where = Where::current());
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
   /// The trips from where `begin` lies on: the body's first `t` is begin / tile. `begin` is a number of whole tiles, a formula of the

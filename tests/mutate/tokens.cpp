@@ -1167,6 +1167,27 @@ private:
           at(v, i.def, l, e) = out[static_cast<std::size_t>(l * 2 * unit + e)];
       return;
     }
+    case InstKind::top: { // sorts them all
+      std::vector<double> out;
+      for (int l = 0; l < lanes(); ++l) {
+        std::vector<std::pair<double, int>> all; // (-element, place)
+        for (int from = 0; from < lanes(); ++from)
+          for (std::size_t e = 0; ((from ^ l) & ~i.lane_mask) == 0 && e < i.uses.size(); ++e) {
+            int place = 0;
+            for (std::size_t a = 0; a < i.access.extents.size(); ++a)
+              place = i.access.extents[a] * place + i.position[e][a] +
+                      thread_coordinates(i.access.threads, a)[static_cast<std::size_t>(first + from)];
+            const double x = at(reg(w, i.uses[e], s), i.uses[e], from, 0);
+            all.emplace_back(std::isnan(x) ? INFINITY : -x, place);
+          }
+        std::sort(all.begin(), all.end());
+        const auto& [element, place] = all.at(static_cast<std::size_t>(i.rank));
+        out.push_back(i.place ? place : -element);
+      }
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l) at(v, i.def, l, 0) = out[static_cast<std::size_t>(l)];
+      return;
+    }
     case InstKind::fold_lanes: {
       std::vector<double> out;
       auto& x = reg(w, i.uses[0], s);

@@ -1,0 +1,263 @@
+// The greatest elements of a row and their places: the network by the 0-1 principle, on the emulator against a stable sort, and what claims
+// refuse.
+#include "specified.h"
+
+#include <inlay/algebra/parse.h>
+#include <inlay/codegen/top_network.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+
+namespace top_test {
+
+using namespace specified;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+auto network(std::size_t count) {
+  const auto greater = [](int a, int b) { return std::max(a, b); };
+  const auto less = [](int a, int b) { return std::min(a, b); };
+  return TopNetwork<int, decltype(greater), decltype(less)>(count, greater, less);
+}
+std::vector<int> greatest(std::vector<int> all, std::size_t count) {
+  std::sort(all.begin(), all.end(), std::greater<>());
+  all.resize(std::min(all.size(), count));
+  return all;
+}
+
+/// Rows of `n` in lanes as `tv` says: the `count` greatest, values and then places.
+struct Asked {
+  std::string arch = "gfx942";
+  int n = 64, count = 4, lanes = 8, vector = 4;
+  bool f32 = true;
+};
+Program program(const Asked& s, const std::function<Fragment(Program&, const Fragment&)>& before = {}) {
+  const int rows = 256 / s.lanes;
+  Program k("top", Target::named(s.arch), 256);
+  const Sym M = k.size("m", {.most = 1 << 20});
+  const Tensor Y = k.output("y", Element::f32, {M, 2 * s.count}),
+               X = k.input("x", s.f32 ? Element::f32 : Element::bf16, {M, s.n});
+  const auto column = [&](Sym at, const auto& value, const auto& place) {
+    Expr e = value[0];
+    for (int d = 1; d < 2 * s.count; ++d) {
+      const auto i = static_cast<std::size_t>(d < s.count ? d : d - s.count);
+      e = select(k.number(at), k.constant(d), d < s.count ? value[i] : place[i], e);
+    }
+    return e;
+  };
+  k.computes(Y, [&](const auto& c) {
+    const auto best = k.top(s.count, {Sym(s.n)}, [&](const auto& i) { return k(X, {c[0], i[0]}); });
+    return column(c[1], best.value, best.place);
+  });
+  const Sym row = k.workgroups(0, M, rows);
+  const Layout tv =
+      parse_layout("((" + std::to_string(s.lanes) + "," + std::to_string(rows) + "),(" +
+                   std::to_string(s.vector) + "," + std::to_string(s.n / s.lanes / s.vector) + ")):((" +
+                   std::to_string(s.vector) + "@1,1@0),(1@1," + std::to_string(s.lanes * s.vector) + "@1))");
+  Fragment x = k.load(k.tile(X, {rows, s.n}, {row, 0}), tv, s.vector);
+  if (before) x = before(k, x);
+  const auto [value, place] = k.top(s.count, x, {1});
+  std::vector<Fragment> of = value;
+  of.insert(of.end(), place.begin(), place.end());
+  of.push_back(k.zeros(Element::f32,
+                       parse_layout("((" + std::to_string(s.lanes) + "," + std::to_string(rows) + ")," +
+                                    std::to_string(2 * s.count) + "):((0,1@0),1@1)"),
+                       {rows, 2 * s.count}));
+  const Fragment all = k.map(of, [&](const std::vector<Expr>& a) {
+    const std::vector<Expr> v(a.begin(), a.begin() + s.count), p(a.begin() + s.count, a.end() - 1);
+    return column(k.position(1), v, p);
+  });
+  k.store(all, k.tile(Y, {rows, 2 * s.count}, {row, 0}), 2);
+  return k;
+}
+
+/// Rows of ties, of nothing but NaN, of infinities, zeros of both signs, numbers below the least normal one, and any bits.
+std::vector<float> rows_of(int n, int rows) {
+  std::mt19937 random(7);
+  std::vector<float> out;
+  for (int r = 0; r < rows; ++r)
+    for (int i = 0; i < n; ++i) {
+      const auto word = static_cast<std::uint32_t>(random());
+      const float of[] = {std::bit_cast<float>(word),
+                          static_cast<float>(static_cast<int>(word % 5) - 2),
+                          (word & 1) != 0 ? 0.0F : -0.0F,
+                          (word & 1) != 0 ? infinity : -infinity,
+                          std::numeric_limits<float>::quiet_NaN(),
+                          -infinity,
+                          (word % 3 != 0 ? 1.0F : -1.0F) * std::numeric_limits<float>::denorm_min() *
+                              static_cast<float>(word % 4),
+                          std::bit_cast<float>(word | 0xff800000U),
+                          static_cast<float>(i),
+                          static_cast<float>(-i)};
+      out.push_back(of[r % 10]);
+    }
+  return out;
+}
+float as_bf16(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000U); }
+
+void check(const Asked& s) {
+  INFO(s.arch << ", " << s.count << " of " << s.n << ", " << s.lanes << " lanes");
+  const int m = 10 * (256 / s.lanes) / 10 + 13;
+  std::vector<float> x = rows_of(s.n, m);
+  if (!s.f32) std::transform(x.begin(), x.end(), x.begin(), as_bf16);
+  kernels::Bytes given(x.size() * (s.f32 ? 4 : 2));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    std::memcpy(given.data() + i * (s.f32 ? 4 : 2), reinterpret_cast<const char*>(&x[i]) + (s.f32 ? 0 : 2),
+                s.f32 ? 4 : 2);
+  const kernels::Artifact artifact = kernels::build(program(s));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  dynamic_cast<runtime::EmulatorDevice&>(*device).options().checks = runtime::Checks::all();
+  const kernels::Bytes got = kernels::run(
+      *device, artifact, {kernels::Bytes(static_cast<std::size_t>(8 * m * s.count)), given}, {m})[0];
+  std::vector<float> y(got.size() / 4);
+  std::memcpy(y.data(), got.data(), got.size());
+  for (int r = 0; r < m; ++r) {
+    const float* of = &x[static_cast<std::size_t>(r * s.n)];
+    const auto number = [&](int i) { return std::isnan(of[i]) ? -infinity : of[i]; };
+    std::vector<int> order(static_cast<std::size_t>(s.n));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return number(a) > number(b); });
+    for (int d = 0; d < s.count; ++d) {
+      const int at = order[static_cast<std::size_t>(d)];
+      const std::size_t to = static_cast<std::size_t>(r * 2 * s.count + d);
+      INFO("row " << r << ", number " << d);
+      CHECK(y[to] == number(at));
+      CHECK(y[to + static_cast<std::size_t>(s.count)] == static_cast<float>(at));
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("top: its comparisons give the greatest, the greatest first, of all zeros and ones") {
+  for (std::size_t n = 1; n <= 12; ++n)
+    for (unsigned bits = 0; bits < 1U << n; ++bits) {
+      std::vector<int> all;
+      for (std::size_t i = 0; i < n; ++i) all.push_back(static_cast<int>(bits >> i & 1));
+      for (std::size_t count = 1; count <= n; ++count)
+        REQUIRE(network(count).of(all) == greatest(all, count));
+      std::vector<int> sorted = all;
+      for (const auto& [a, b] : sorting_network(n))
+        if (sorted[a] < sorted[b]) std::swap(sorted[a], sorted[b]);
+      REQUIRE(sorted == greatest(all, n));
+    }
+  // Lists are ones and then zeros.
+  for (std::size_t count = 1; count <= 17; ++count)
+    for (std::size_t a = 1; a <= count; ++a)
+      for (std::size_t b = 1; b <= count; ++b)
+        for (std::size_t of_a = 0; of_a <= a; ++of_a)
+          for (std::size_t of_b = 0; of_b <= b; ++of_b) {
+            std::vector<int> x(a, 0), y(b, 0), all;
+            std::fill_n(x.begin(), of_a, 1), std::fill_n(y.begin(), of_b, 1);
+            all = x, all.insert(all.end(), y.begin(), y.end());
+            REQUIRE(network(count).merged(x, y) == greatest(all, count));
+          }
+  for (int mask = 0; mask < 64; ++mask) { // all lanes have all lanes' elements, each once
+    std::vector<std::vector<int>> lists(64);
+    for (int lane = 0; lane < 64; ++lane) lists[static_cast<std::size_t>(lane)] = {lane};
+    for (const int step : lane_steps(mask)) {
+      const auto before = lists;
+      for (std::size_t lane = 0; lane < 64; ++lane) {
+        const auto& other = before[lane ^ static_cast<std::size_t>(step)];
+        lists[lane].insert(lists[lane].end(), other.begin(), other.end());
+      }
+    }
+    for (int lane = 0; lane < 64; ++lane) {
+      std::vector<int> all = lists[static_cast<std::size_t>(lane)], wanted;
+      std::sort(all.begin(), all.end());
+      for (int other = 0; other < 64; ++other)
+        if (((other ^ lane) & ~mask) == 0) wanted.push_back(other);
+      REQUIRE(all == wanted);
+    }
+  }
+}
+
+TEST_CASE("top: ties, infinities, NaN and zeros of both signs as a stable sort has them") {
+  check({});
+  check({.n = 64, .count = 1});
+  check({.n = 64, .count = 7, .lanes = 4, .vector = 2});
+  check({.n = 64, .count = 16, .lanes = 64, .vector = 1});
+  check({.n = 96, .count = 3, .lanes = 32, .vector = 1}); // three of a lane
+  check({.arch = "gfx950", .n = 256, .count = 8, .lanes = 8, .vector = 8, .f32 = false});
+  check({.arch = "gfx950", .n = 8, .count = 8, .lanes = 8, .vector = 1});
+}
+
+TEST_CASE("top: what is refused") {
+  const auto with = [](const std::function<void(TopOp&)>& change) {
+    Program p = program({});
+    for (Op& op : p.mutable_body())
+      if (auto* t = std::get_if<TopOp>(&op.what)) change(*t);
+    return refuted(p);
+  };
+  CHECK(with([](TopOp&) {}).empty());
+  // Another rank, or the place for the element.
+  CHECK_FALSE(with([](TopOp& t) { t.rank = t.rank == 2 ? 1 : t.rank; }).empty());
+  CHECK_FALSE(with([](TopOp& t) { t.place = true; }).empty());
+  CHECK_THAT(with([](TopOp& t) { t.rank = t.rank == 3 ? 4 : t.rank; }), Contains("the greatest elements"));
+  // Lanes that are not joined, or that have other rows.
+  const Program whole_rows = program({});
+  const Code code = code_of(whole_rows);
+  const auto changed = [&](const std::function<void(Inst&)>& change) {
+    Code other = code;
+    for (CodeRegion& r : other.regions)
+      for (Inst& i : r.body)
+        if (i.kind == InstKind::top) change(i);
+    return refuted(other);
+  };
+  CHECK(changed([](Inst&) {}).empty());
+  CHECK_THAT(changed([](Inst& i) { i.lane_mask = 3; }), Contains("has 32 of 64"));
+  CHECK_THAT(changed([](Inst& i) { i.lane_mask = 11; }), Contains("twice") || Contains("one result"));
+  CHECK_THAT(changed([](Inst& i) { i.lane_mask = 15; }), Contains("twice"));
+  CHECK_THAT(changed([](Inst& i) { i.uses.pop_back(), i.position.pop_back(); }), Contains("of 64"));
+  CHECK_THAT(changed([](Inst& i) { std::swap(i.uses[0], i.uses[1]); }), Contains("one result"));
+  CHECK_THAT(changed([](Inst& i) { i.position[0][0] = i.position[1][0]; }), Contains("twice"));
+  CHECK_THAT(changed([](Inst& i) { i.position[0][0] = 64; }), Contains("a place is 64"));
+  CHECK_THAT(changed([](Inst& i) { i.access.extents[0] = 65; }), Contains("has 64 of 65"));
+  CHECK_THAT(changed([](Inst& i) { i.top = 65; }), Contains("the greatest elements"));
+  // What lies outside of a ragged row takes part.
+  const auto ragged = [](double outside) {
+    Program k("ragged", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.least = 2, .most = 64});
+    const Tensor Y = k.output("y", Element::f32, {M, 1}), X = k.input("x", Element::f32, {M, N});
+    k.computes(Y, [&](const auto& c) {
+      return k.top(2, {N}, [&](const auto& i) { return k(X, {c[0], i[0]}); }).value[1];
+    });
+    const Sym row = k.workgroups(0, M, 1);
+    const Fragment x = k.load(k.tile(X, {1, 64}, {row, 0}), rows_tv(1, 64, 1, 64), 1);
+    const Fragment filled = outside == 0 ? x : k.fill(x, 1, Sym(0), N, outside);
+    k.store(k.top(2, filled, {1}).value[1], k.tile(Y, {1, 1}, {row, 0}), 1);
+    return refuted(k);
+  };
+  CHECK(ragged(-infinity).empty());
+  CHECK_THAT(ragged(0), Contains("outside"));
+  CHECK_THAT(ragged(infinity), Contains("outside"));
+  // Before it is proved: asked for in a way that no program can mean.
+  Program k("asked", Target::named("gfx942"), 256);
+  const Sym M = k.size("m", {.most = 1 << 20});
+  const Tensor X = k.input("x", Element::f32, {M, 1024}), W = k.input("w", Element::i32, {M, 1024});
+  const Sym row = k.workgroups(0, M, 4);
+  const Fragment whole = k.load(k.tile(X, {4, 1024}, {row, 0}), rows_tv(4, 1024, 4, 256), 4),
+                 wave = k.load(k.tile(X, {4, 64}, {row, 0}), rows_tv(4, 64, 1, 256), 1),
+                 words = k.load(k.tile(W, {4, 64}, {row, 0}), rows_tv(4, 64, 1, 256), 1);
+  CHECK_THROWS_WITH(k.top(2, whole, {1}), Contains("several waves"));
+  CHECK_THROWS_WITH(k.top(2, words, {1}), Contains("i32"));
+  CHECK_THROWS_WITH(k.top(0, wave, {1}), Contains("1 to 64"));
+  CHECK_THROWS_WITH(k.top(65, wave, {1}), Contains("1 to 64"));
+  CHECK_THROWS_WITH(k.top(2, wave, {}), Contains("1 to 64"));
+  CHECK_THROWS_WITH(k.top(2, wave, {2}), Contains("axis 2"));
+  CHECK_THROWS_WITH(k.top(2, wave, {1, 1}), Contains("axis 1"));
+  CHECK_THROWS_WITH(k.top(3, {Sym(2)},
+                          [&](const auto& i) {
+                            return k(X, {0, i[0]});
+                          }),
+                    Contains("3 greatest"));
+}
+
+} // namespace top_test

@@ -46,6 +46,8 @@ std::string Trees::described(int id, int depth) const {
     const std::string of = below(from);
     return (of.empty() ? "" : of + "; ") + std::to_string(1 << count) + " lanes in pairs";
   }
+  case best: // nothing is added: what the elements are
+    return node(static_cast<int>(key[5])).key[0] == load ? "" : below(key[5]);
   case loop: {
     const Region& r = g_.regions[static_cast<std::size_t>(key[1])];
     std::string out = below(key[2]); // before the loop

@@ -38,6 +38,7 @@ enum Kind : std::uint8_t {
   map,     ///< expression, element, places, operands
   fold,    ///< monoid, nodes in order; before those of a whole register of c > 1 elements, -c
   lanes,   ///< monoid, two nodes
+  best,    ///< whether its place, rank, how many, bits of lanes, nodes in the order of lanes and registers
   carried, ///< loop, pass, class: what a loop has from the trip before
   loop,    ///< region, before the loop, what a trip makes of it, the carried one
   branch,  ///< number of the condition, then, otherwise

@@ -236,6 +236,19 @@ TEST_CASE("top: what is refused") {
     return refuted(k);
   };
   CHECK(ragged(-infinity).empty());
+  // A tile that has the first part of a row alone.
+  Program part("part", Target::named("gfx942"), 64);
+  const Sym rows = part.size("m", {.most = 1 << 20});
+  const Tensor result = part.output("y", Element::f32, {rows, 1}),
+               of = part.input("x", Element::f32, {rows, 128});
+  part.computes(result, [&](const auto& c) {
+    return part.top(2, {Sym(128)}, [&](const auto& i) { return part(of, {c[0], i[0]}); }).value[1];
+  });
+  const Sym here = part.workgroups(0, rows, 1);
+  part.store(
+      part.top(2, part.load(part.tile(of, {1, 64}, {here, 0}), rows_tv(1, 64, 1, 64), 1), {1}).value[1],
+      part.tile(result, {1, 1}, {here, 0}), 1);
+  CHECK_THAT(refuted(part), Contains("there are 128, and it has 64"));
   CHECK_THAT(ragged(0), Contains("outside"));
   CHECK_THAT(ragged(infinity), Contains("outside"));
   // Before it is proved: asked for in a way that no program can mean.

@@ -281,14 +281,14 @@ class Program:
     @overload
     def fold(self, monoid: str, extent: Union[Sym, int], body: Callable[..., Any], element: str = ...) -> Expr: ...
     @overload
-    def top(self, count: int, from_: Fragment, axes: Sequence[int]) -> Any:
+    def top(self, count: int, from_: Fragment, axes: Sequence[int]) -> Tuple[List[Fragment], List[Fragment]]:
         """top(*args, **kwargs)
 
         The greatest elements of a tile along its axes and their places, (values, places): of equal ones the least place first. The tile has all of its tensor there, and a row lies in one wave.
 
         In a specification: of body(i, ..) over 0 <= i < extent, (values, places)."""
     @overload
-    def top(self, count: int, extents: Sequence[Union[Sym, int]], body: Callable[..., Any]) -> Any: ...
+    def top(self, count: int, extents: Sequence[Union[Sym, int]], body: Callable[..., Any]) -> Tuple[List[Expr], List[Expr]]: ...
     @overload
     def loop(self, extent: Union[Sym, int], tile: int, body: Optional[Callable[..., Any]] = ..., *, distance: int = ..., ring: int = ..., pins: str = ..., depth: str = ..., stagger: bool = ..., pingpong: bool = ...) -> Any:
         """loop(*args, **kwargs)

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|stream|recent] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|stream|recent|tops|parts|f64] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -378,6 +378,13 @@ std::vector<Subject> subjects(const std::string& more) {
               {"beta", "in-place"}},
              gemm}};
   }
+  if (more == "tops") // the greatest by sorting networks
+    return {
+        {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"lanes", "16"}, {"dtype", "bf16"}}, counts},
+        {"topk_gating", {{"experts", "128"}, {"k", "3"}, {"lanes", "32"}, {"arch", "gfx950"}}, counts},
+        {"topk_gating", {{"experts", "64"}, {"k", "5"}, {"lanes", "64"}, {"dtype", "f16"}}, counts},
+        {"topk_gating", {{"experts", "64"}, {"k", "4"}, {"lanes", "8"}, {"renormalise", "no"}}, counts},
+        {"grouped_gating", {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}}, counts}};
   if (more == "recent") { // states in place
     const auto steps =
         shaped({"batch", "heads"},
@@ -516,10 +523,12 @@ int main(int argc, char** argv) {
                  "twelve kernels; "
                  "`windows`; `tables`, of pages and trips from memory; `turns` of workgroups; `ahead`, "
                  "guards that a path decides; `stream`, loops one after the other that store; `recent`: "
-                 "states in place; `parts`, of K, and quotients by numbers that are no powers of two; `f64`, "
+                 "states in place; `tops`, the greatest of rows; `parts`, of K, and quotients by numbers "
+                 "that are no powers of two; `f64`, "
                  "numbers in two words")
-      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                             "windows", "tables", "turns", "ahead", "stream", "recent", "parts", "f64"}));
+      ->check(
+          CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
+                         "tops", "windows", "tables", "turns", "ahead", "stream", "recent", "parts", "f64"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -484,8 +484,9 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
   const auto put = [&](Value low, Value high) { return k.bitcast(k.pack(std::array{low, high}), wide); };
   Ranked all;
   for (std::size_t u = 0; u < i.uses.size(); ++u) {
-    const Value sum = k.fadd(to_real(use(i.uses[u])), k.float_constant(0)),
-                x = k.fmax(sum, k.float_constant(-INFINITY)), high = k.bitcast(x, Type::i32());
+    // What compares leaves the sign of a 0 open to LLVM, which would drop the sum.
+    const Value sum = k.fence(k.fadd(to_real(use(i.uses[u])), k.float_constant(0))),
+                high = k.bitcast(k.fmax(sum, k.float_constant(-INFINITY)), Type::i32());
     const Value place = apart ? number(of_use[u]) : k.add(mine, number(of_use[u]));
     all.push_back(put(k.bit_xor(k.bit_xor(place, number(-1)), k.ashr(high, number(31))), high));
   }
@@ -511,12 +512,16 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
 }
 
 Value Emitter::top(const Inst& i) {
-  // Element and place of every rank are of one list.
-  std::vector<int> of;
-  for (const Reg& r : i.uses) of.insert(of.end(), {r.id, r.ahead, r.first});
-  auto [at, fresh] = tops_.try_emplace(std::move(of));
-  if (fresh) at->second = ranked(i);
-  const Value both = k.bitcast(at->second[static_cast<std::size_t>(i.rank)], Type::i32(2)),
+  // Element and place of every rank are of one list: that of these elements at these places, as long.
+  const auto of_one = [&](const auto& known) {
+    const Inst& other = known.first;
+    return other.uses == i.uses && other.top == i.top && other.position == i.position &&
+           other.lane_mask == i.lane_mask && other.access.extents == i.access.extents &&
+           other.access.threads == i.access.threads;
+  };
+  auto at = std::find_if(tops_.begin(), tops_.end(), of_one);
+  if (at == tops_.end()) at = tops_.insert(at, {i, ranked(i)});
+  const Value both = k.bitcast(at->second.at(static_cast<std::size_t>(i.rank)), Type::i32(2)),
               high = k.extract(both, 1);
   if (!i.place) return k.bitcast(high, Type::f32());
   return k.unsigned_to_float(k.bit_xor(k.bit_xor(k.extract(both, 0), number(-1)), k.ashr(high, number(31))));

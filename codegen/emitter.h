@@ -268,10 +268,10 @@ private:
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks
   std::map<std::pair<int, int>, Value>
-      rounded_;                             ///< (register, first element): what two versions of a store share
-  std::map<int, bool> shares_scales_;       ///< by operation
-  std::map<std::vector<int>, Ranked> tops_; ///< of one operand, while ranks of it follow one another
-  std::set<int> zeroed_;                    ///< accumulators that nothing was added to yet
+      rounded_;                       ///< (register, first element): what two versions of a store share
+  std::map<int, bool> shares_scales_; ///< by operation
+  std::vector<std::pair<Inst, Ranked>> tops_; ///< lists, while ranks of them follow one another
+  std::set<int> zeroed_;                      ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
   std::vector<Nest> nests_ = nests_of(p_);
   std::vector<const Nest*> open_nests_;

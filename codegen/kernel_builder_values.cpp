@@ -192,6 +192,9 @@ Value KernelBuilder::less_of(Value a, Value b) {
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::minnum, live().get(a), live().get(b), no_nan),
                      a.type);
 }
+Value KernelBuilder::fence(Value a) {
+  return live().make(live().ir.CreateArithmeticFence(live().get(a), live().get(a)->getType()), a.type);
+}
 Value KernelBuilder::at_least(Value a, Value b, Value yes, Value no) {
   live().same(a, b);
   live().same(yes, no);

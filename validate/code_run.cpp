@@ -496,9 +496,10 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     return static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
   };
   names.epoch = epochs_.at(&list);
+  tops_.first = nullptr;
   for (const Inst& i : list) {
     if (is_fence(p_, i)) ++names.epoch;
-    if (i.kind != InstKind::top) tops_.first.clear();
+    if (i.kind != InstKind::top) tops_.first = nullptr;
     // Of a role's instructions the other waves see nothing: they load, store and write no register.
     if (steps != nullptr)
       steps->take(Steps::element * threads *
@@ -831,7 +832,10 @@ void CodeRun::top(const Inst& i, int number) {
     }
     return;
   }
-  if (tops_.first != i.uses) {
+  const codegen::Inst* const before = tops_.first;
+  if (before == nullptr || before->uses != i.uses || before->top != i.top || before->position != i.position ||
+      before->lane_mask != i.lane_mask || before->access.extents != i.access.extents ||
+      !(before->access.threads == i.access.threads)) {
     std::uint32_t lanes = 0, uses = 0;
     for (const std::uint32_t p : of_lane) lanes |= p;
     for (const std::uint32_t p : of_use) uses |= p;
@@ -850,11 +854,11 @@ void CodeRun::top(const Inst& i, int number) {
       for (Number& v : lists[th]) v = apart ? at_place(v, of_lane[th]) : v;
     }
     for (const int step : codegen::lane_steps(i.lane_mask)) {
-      const std::vector<std::vector<Number>> before = lists;
+      const std::vector<std::vector<Number>> last = lists;
       for (std::size_t th = 0; th < threads; ++th)
-        lists[th] = network.merged(before[th], before[th ^ static_cast<std::size_t>(step)]);
+        lists[th] = network.merged(last[th], last[th ^ static_cast<std::size_t>(step)]);
     }
-    tops_ = {i.uses, std::move(lists)};
+    tops_ = {&i, std::move(lists)};
   }
   for (std::size_t th = 0; th < threads; ++th)
     put(th, apply(i.place ? Function::top_place : Function::top_value, tops_.second[th][rank]));

@@ -215,8 +215,8 @@ private:
   Number element_of(const codegen::Reg& reg, int number, std::size_t thread);
   void map(const codegen::Inst& inst, int number);
   void top(const codegen::Inst& inst, int number);
-  /// Of the last instruction of that kind, work-item by work-item: what its lists are. Empty: another kind came after it.
-  std::pair<std::vector<codegen::Reg>, std::vector<std::vector<Number>>> tops_;
+  /// Of the last instruction of that kind, work-item by work-item: what its lists are. Nothing: another kind came after it.
+  std::pair<const codegen::Inst*, std::vector<std::vector<Number>>> tops_{};
   // What an element's position is, by its symbols.
   using Position = std::vector<std::pair<AtomId, Sym>>;
   const Position& positions(const codegen::Inst& i, int thread, int element);

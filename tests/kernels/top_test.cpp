@@ -189,6 +189,113 @@ TEST_CASE("top: ties, infinities, NaN and zeros of both signs as a stable sort h
   check({.arch = "gfx950", .n = 8, .count = 8, .lanes = 8, .vector = 1});
 }
 
+namespace {
+
+/// Five matrices of 8 x 8: zeros of both signs, and numbers of which many are equal.
+std::vector<float> matrices() {
+  std::vector<float> x(5 * 64);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = i < 64 ? (i == 5 ? -0.0F : 0.0F) : static_cast<float>(i * 37 % 11) - 5;
+  return x;
+}
+/// y[m,8,8] of what `made` makes of x[m,8,8], an element a lane, which is to be what `said` says of (m, g, s).
+using Elements = std::function<Expr(Sym, Sym)>;
+std::vector<float> of_matrices(const std::function<Fragment(Program&, const Fragment&)>& made,
+                               const std::function<Expr(Program&, const Elements&, Sym, Sym)>& said) {
+  Program k("matrices", Target::named("gfx942"), 64);
+  const Sym M = k.size("m", {.most = 1 << 20});
+  const Tensor Y = k.output("y", Element::f32, {M, 8, 8}), X = k.input("x", Element::f32, {M, 8, 8});
+  k.computes(Y, [&](const auto& c) {
+    return said(
+        k,
+        [&](Sym g, Sym s) {
+          return k(X, {c[0], g, s});
+        },
+        c[1], c[2]);
+  });
+  const Sym w = k.workgroups(0, M, 1);
+  const Layout tv = parse_layout("((8,8),1):((1@2,1@1),0)");
+  const Fragment x = k.load(k.tile(X, {1, 8, 8}, {w, 0, 0}), tv, 1);
+  k.store(k.map({x, made(k, x)}, [](const auto& v) { return v[1]; }), k.tile(Y, {1, 8, 8}, {w, 0, 0}), 1);
+  const kernels::Artifact artifact = kernels::build(k);
+  const std::vector<float> of = matrices();
+  kernels::Bytes given(of.size() * 4);
+  std::memcpy(given.data(), of.data(), given.size());
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const kernels::Bytes got = kernels::run(*device, artifact, {given, given}, {5})[0];
+  std::vector<float> y(of.size());
+  std::memcpy(y.data(), got.data(), got.size());
+  return y;
+}
+/// The place of number `rank`, of equal ones the first.
+float place_of(const std::vector<float>& of, std::size_t rank) {
+  std::vector<std::size_t> order(of.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return of[a] > of[b]; });
+  return static_cast<float>(order[rank]);
+}
+
+} // namespace
+
+TEST_CASE("top: several of one fragment, along other axes and of other lengths") {
+  struct Two {
+    std::vector<int> axes;
+    int count;
+  };
+  const std::pair<Two, Two> cases[] = {{{{2}, 2}, {{1}, 2}},
+                                       {{{1}, 3}, {{2}, 2}},
+                                       {{{2}, 1}, {{2}, 2}},
+                                       {{{1, 2}, 1}, {{1, 2}, 9}},
+                                       {{{2}, 2}, {{1, 2}, 2}}};
+  const auto matrix = matrices();
+  for (const auto& [a, b] : cases) {
+    const auto got = of_matrices(
+        [&](Program& k, const Fragment& x) {
+          const auto last = [&](const Two& t) { return k.top(t.count, x, t.axes).place.back(); };
+          return k.map({x, last(a), last(b)}, [](const auto& v) { return v[1] + v[2] * 100.0; });
+        },
+        [&](Program& k, const Elements& x, Sym g, Sym s) {
+          const auto last = [&](const Two& t) {
+            const std::vector<Sym> extents(t.axes.size(), Sym(8));
+            return k
+                .top(t.count, extents,
+                     [&](const auto& i) {
+                       return t.axes.size() == 2 ? x(i[0], i[1]) : t.axes[0] == 1 ? x(i[0], s) : x(g, i[0]);
+                     })
+                .place.back();
+          };
+          return last(a) + last(b) * 100.0;
+        });
+    for (std::size_t n = 0; n < got.size(); ++n) {
+      const std::size_t begin = n / 64 * 64, g = n / 8 % 8, s = n % 8;
+      const auto last = [&](const Two& t) {
+        std::vector<float> of;
+        for (std::size_t i = 0; i < 64; ++i)
+          if (t.axes.size() == 2 || (t.axes[0] == 1 ? i % 8 == s : i / 8 == g))
+            of.push_back(matrix[begin + i]);
+        return place_of(of, static_cast<std::size_t>(t.count - 1));
+      };
+      CHECK(got[n] == last(a) + 100 * last(b));
+    }
+  }
+}
+
+TEST_CASE("top: zeros of a map's signs are equal") {
+  const auto got = of_matrices(
+      [](Program& k, const Fragment& x) {
+        return k.top(1, k.map({x}, [](const auto& v) { return v[0] * -1.0; }), {1, 2}).place[0];
+      },
+      [](Program& k, const Elements& x, Sym, Sym) {
+        return k.top(1, {Sym(8), Sym(8)}, [&](const auto& i) { return x(i[0], i[1]) * -1.0; }).place[0];
+      });
+  std::vector<float> minus = matrices();
+  for (float& v : minus) v = -v;
+  for (std::size_t n = 0; n < got.size(); ++n) {
+    const auto begin = minus.begin() + static_cast<std::ptrdiff_t>(n / 64 * 64);
+    CHECK(got[n] == place_of({begin, begin + 64}, 0));
+  }
+}
+
 TEST_CASE("top: what is refused") {
   const auto with = [](const std::function<void(TopOp&)>& change) {
     Program p = program({});

@@ -176,6 +176,8 @@ public:
   /// The same of two numbers, neither of which is NaN: nothing is done for one.
   [[nodiscard]] Value greater_of(Value a, Value b);
   [[nodiscard]] Value less_of(Value a, Value b);
+  /// `a` itself, with all of its bits, whatever takes it (LLVM's llvm.arithmetic.fence): no instruction.
+  [[nodiscard]] Value fence(Value a);
   [[nodiscard]] Value at_least(Value a, Value b, Value yes,
                                Value no);     ///< a >= b ? yes : no, lane by lane; no for NaN
   [[nodiscard]] Value exp2(Value a);          ///< v_exp_f32: 1 ulp, flushes denormal results

@@ -623,7 +623,7 @@ std::optional<Number> ValuesOfWords::ranked(Word low, Word high) {
   if (t_.kind(high) != TermKind::function) return std::nullopt;
   const Flipped f = flipped(low);
   if (const Flipped sign = sign_of(low, high); sign.base != 0) {
-    // max(x + 0, -inf) is no NaN and no -0.
+    // max(x + 0, -inf) is no NaN and no -0; between the two max(y, y) may make a NaN a quiet one.
     const auto plain = [&](Word w, const char* mnemonic, float constant) -> std::optional<Word> {
       if (t_.kind(w) != TermKind::function || t_.children(w).size() != 2) return std::nullopt;
       const Instruction& i = flow_.instruction(t_.raw(w) & 0xffffffffU);
@@ -633,7 +633,12 @@ std::optional<Number> ValuesOfWords::ranked(Word low, Word high) {
           return t_.children(w)[1 - k];
       return std::nullopt;
     };
-    const auto sum = plain(high, "v_max_f32", -INFINITY);
+    auto sum = plain(high, "v_max_f32", -INFINITY);
+    if (sum && t_.kind(*sum) == TermKind::function && t_.children(*sum).size() == 2 &&
+        t_.children(*sum)[0] == t_.children(*sum)[1]) {
+      const Instruction& i = flow_.instruction(t_.raw(*sum) & 0xffffffffU);
+      if (i.mnemonic == "v_max_f32" && is_plain(i)) sum = t_.children(*sum)[0];
+    }
     if (!sum || !plain(*sum, "v_add_f32", 0)) return std::nullopt;
     const auto x = read(high, Element::f32, 0);
     if (!x) return x;

@@ -166,8 +166,49 @@ TEST_CASE("what a carried value depends on after several trips is found") {
   }
 }
 
-// y = x w^T, or its transpose, where what multiplies or what the sum begins with is another number in each of a matrix instruction's 16 rows.
-enum class Apart { nothing, x, begin };
+/// Rows of x by those of w, where what multiplies is carried and has the table's entry after some trips alone: the instruction reads the same
+/// registers in every trip.
+Program late_products() {
+  const Target& target = Target::named("gfx942");
+  const Element of = Element::f32;
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, of, of, of, 16), 1, 1, 16, 32, 16, 4);
+  Program k("late_products", target, mma.threads());
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 14}),
+            depth = k.size("k", {.most = 1 << 14, .multiple = 4});
+  const Tensor y = k.output("y", of, {m, n}), x = k.input("x", of, {m, depth}),
+               w = k.input("w", of, {n, depth}), table = k.input("table", Element::i32, {8});
+  k.computes(y, [&](const auto& c) {
+    return k.sum(depth, [&](Sym i) { return k(x, {c[0], i}) * k(w, {c[1], i}); });
+  });
+  const Sym bm = k.workgroups(0, m, 16), bn = k.workgroups(1, n, 32), entry = k.uniform(table, Sym(0));
+  const auto rows = [&](Sym t) { return k.load(k.tile(x, {16, 16}, {bm, t}), mma.a(), 4); };
+  const Fragment begun = rows(Sym(0)), sums = k.zeros(of, mma.c(), {16, 32});
+  std::vector<Fragment> carried;
+  for (int i = 0; i < 4; ++i)
+    carried.push_back(k.map({begun}, [&](const auto& v) { return v[0] + k.constant(i); }));
+  k.loop(depth, 16, {.distance = 1, .ring = 1}, [&](Sym t) {
+    const Fragment columns = k.load(k.tile(w, {32, 16}, {bn, t}), mma.b(), 4);
+    k.mma(sums, carried[0], columns, mma);
+    for (std::size_t i = 0; i < 3; ++i)
+      k.update(carried[i], {carried[i + 1]}, [](const auto& v) { return v[0] + v[1]; });
+    k.update(carried[3], {rows(t)}, [&](const auto& v) { return v[0] + v[1] * k.number(entry); });
+  });
+  k.store(sums, k.tile(y, {16, 32}, {bm, bn}), 1);
+  return k;
+}
+
+TEST_CASE("what the operand of a product depends on after several trips is found") {
+  const SumOrders o = orders(late_products());
+  const OrderClaim* c = o.find("batch-invariant");
+  INFO(text(o));
+  REQUIRE(c != nullptr);
+  CHECK(c->verdict == Verdict::undecided);
+  CHECK_THAT(c->reason, Contains("an entry of a table"));
+}
+
+// y = x w^T, or its transpose, where what multiplies or what the sum begins with is another number in each of a matrix instruction's 16 rows;
+// `first`: what the first of two products in a trip multiplies.
+enum class Apart { nothing, x, begin, first };
 Program products(Apart what, bool transposed) {
   const Target& target = Target::named("gfx942");
   const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, Element::f16, Element::f16, Element::f32, 16), 1,
@@ -190,11 +231,18 @@ Program products(Apart what, bool transposed) {
   k.loop(depth, 64, {.distance = 1, .ring = 1}, [&](Sym t) {
     Fragment rows = k.load(k.tile(x, {16, 64}, {bm, t}), transposed ? mma.b() : mma.a(), 8);
     const Fragment columns = k.load(k.tile(w, {32, 64}, {bn, t}), transposed ? mma.a() : mma.b(), 8);
-    if (what == Apart::x) rows = k.relayout(by_row(rows, 0), transposed ? mma.b() : mma.a(), Element::f16);
-    if (transposed)
-      k.mma(sums, columns, rows, mma);
-    else
-      k.mma(sums, rows, columns, mma);
+    const auto multiply = [&](const Fragment& f) {
+      if (transposed)
+        k.mma(sums, columns, f, mma);
+      else
+        k.mma(sums, f, columns, mma);
+    };
+    const auto uneven = [&] {
+      return k.relayout(by_row(rows, 0), transposed ? mma.b() : mma.a(), Element::f16);
+    };
+    if (what == Apart::first) multiply(uneven());
+    if (what == Apart::x) rows = uneven();
+    multiply(rows);
   });
   const codegen::View tile = k.tile(y, {16, 32}, {bm, bn});
   k.store(sums, transposed ? tile.keep({1, 0}) : tile, 1);
@@ -203,7 +251,7 @@ Program products(Apart what, bool transposed) {
 
 TEST_CASE("rows of a tile whose products are not alike are apart") {
   for (const bool transposed : {false, true})
-    for (const Apart what : {Apart::nothing, Apart::x, Apart::begin}) {
+    for (const Apart what : {Apart::nothing, Apart::x, Apart::begin, Apart::first}) {
       const SumOrders o = orders(products(what, transposed));
       const OrderClaim* c = o.find("position-invariant");
       INFO(transposed << "\n" << text(o));

@@ -206,6 +206,30 @@ TEST_CASE("what the operand of a product depends on after several trips is found
   CHECK_THAT(c->reason, Contains("an entry of a table"));
 }
 
+TEST_CASE("what one element of a store depends on, the others need not") {
+  // A row of 128 by way of LDS, of which the second half has been multiplied by the table's entry.
+  const Element of = Element::f32;
+  Program k("halves", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 14});
+  const Tensor y = k.output("y", of, {m, 128}), x = k.input("x", of, {m, 128}),
+               table = k.input("table", Element::i32, {8}), row_of = k.lds("row", of, {1, 128});
+  k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+  const Sym row = k.workgroups(0, m, 1), entry = k.uniform(table, Sym(0));
+  const Layout half = rows_tv(1, 64, 1, 64), all = rows_tv(1, 128, 2, 64);
+  for (const int part : {0, 1}) {
+    const Fragment f = k.load(k.tile(x, {1, 64}, {row, Sym(part)}), half, 1);
+    k.store(part == 0 ? f : k.map({f}, [&](const auto& v) { return v[0] * k.number(entry); }),
+            k.tile(row_of, {1, 64}, {Sym(0), Sym(part)}), 1);
+  }
+  k.store(k.load(k.whole(row_of), all, 1), k.tile(y, {1, 128}, {row, Sym(0)}), 1);
+  const SumOrders o = orders(k);
+  const OrderClaim* c = o.find("batch-invariant");
+  INFO(text(o));
+  REQUIRE(c != nullptr);
+  CHECK(c->verdict == Verdict::undecided);
+  CHECK_THAT(c->reason, Contains("an entry of a table"));
+}
+
 // y = x w^T, or its transpose, where what multiplies or what the sum begins with is another number in each of a matrix instruction's 16 rows;
 // `first`: what the first of two products in a trip multiplies.
 enum class Apart { nothing, x, begin, first };

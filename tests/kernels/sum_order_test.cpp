@@ -166,6 +166,31 @@ TEST_CASE("what a carried value depends on after several trips is found") {
   }
 }
 
+TEST_CASE("rows that are alike in the first trip, and not in the ones after it, are apart") {
+  // What is added is 0 in all rows, and from the second trip on another number of each row of the tile.
+  const Element of = Element::f32;
+  Program k("later", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 14});
+  const Tensor y = k.output("y", of, {m, 1}), x = k.input("x", of, {m, n});
+  k.computes(y, [&](const auto& at) { return k.sum(n, [&](Sym i) { return k(x, {at[0], i}); }); });
+  const Sym row = k.workgroups(0, m, 4);
+  const Layout tv = rows_tv(4, 64, 4, 64);
+  const Fragment first = k.load(k.tile(x, {4, 64}, {row, Sym(0)}), tv, 4);
+  const Fragment other = k.map({first}, [&](const auto& v) { return v[0] + k.number(k.position(0)); });
+  const Fragment sum = k.zeros(of, tv, {4, 64}), next = k.zeros(of, tv, {4, 64});
+  k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym) {
+    k.update(sum, {next}, [](const auto& v) { return v[0] + v[1]; });
+    k.update(next, {other}, [](const auto& v) { return v[0] + v[1]; });
+  });
+  k.store(k.fold(Monoid::sum, sum, 1), k.tile(y, {4, 1}, {row, Sym(0)}), 1);
+  const SumOrders o = orders(k);
+  const OrderClaim* c = o.find("position-invariant");
+  INFO(text(o));
+  REQUIRE(c != nullptr);
+  CHECK(c->verdict == Verdict::undecided);
+  CHECK_THAT(c->reason, Contains("summed in different orders"));
+}
+
 /// Rows of x by those of w, where what multiplies is carried and has the table's entry after some trips alone: the instruction reads the same
 /// registers in every trip.
 Program late_products() {

@@ -267,10 +267,11 @@ void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::s
   }
   const Env before = env_;
   const auto saved =
-      std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
+      std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_, tops_);
   const auto enter = [&](const KernelBuilder::Values& values) {
     env_ = before;
-    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
+    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_, tops_) =
+        saved;
     for (std::size_t n = 0; n < keys.size(); ++n)
       env_[keys[n]] = types[n] == values[n].type ? values[n] : k.bitcast(values[n], types[n]);
   };
@@ -322,7 +323,7 @@ void Emitter::under(Value condition, const std::vector<RegKey>& written,
                     const KernelBuilder::Values* otherwise, const std::function<void()>& body) {
   const Env before = env_;
   const auto saved =
-      std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
+      std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_, tops_);
   const auto then = [&] {
     body();
     KernelBuilder::Values out;
@@ -332,7 +333,7 @@ void Emitter::under(Value condition, const std::vector<RegKey>& written,
   const KernelBuilder::Values joined =
       otherwise ? k.if_values(condition, *otherwise, then) : k.if_values(condition, then);
   env_ = before;
-  std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
+  std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_, tops_) = saved;
   for (std::size_t n = 0; n < written.size(); ++n) {
     env_[written[n]] = joined[n];
     zeroed_.erase(written[n].first);
@@ -346,6 +347,7 @@ bool Emitter::has_roles(std::span<const Inst> list) {
 // f of runs of neighbours that the same waves run; those of a role under the condition that the wave is one of its.
 void Emitter::by_roles(std::span<const Inst> list, const std::function<void(std::span<const Inst>)>& f) {
   const auto nothing = [&](const Inst& i) { return i.kind == InstKind::wait && !exact_; };
+  tops_.clear();
   for (std::size_t n = 0; n < list.size();) {
     if (nothing(list[n])) {
       ++n;

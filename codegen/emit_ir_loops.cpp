@@ -458,6 +458,7 @@ std::pair<Sym, Sym> Emitter::advance(const CodeRegion& r, Sym step) const {
 
 // In an order of LLVM's, a trip between its barriers: memory instructions spread among matrix instructions.
 void Emitter::trip(const std::vector<Inst>& list, int residue, int ring) {
+  tops_.clear(); // what a trip carries on has changed
   int mfmas = 0, reads = 0, writes = 0, loads = 0, group = 0;
   const auto hints = [&] {
     spread(mfmas, reads, writes, loads, group++);

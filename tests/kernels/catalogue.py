@@ -4,7 +4,7 @@
 catalogue.py INLAY                       every kernel of `inlay kernels` is on the page; 100 of its rows, one of each kernel and more, are proved, right and silent
                                          again, and four as fast
 catalogue.py INLAY --write docs/kernels.md   runs all rows and writes the page
-catalogue.py INLAY --only gemv           prints these rows
+catalogue.py INLAY --only gemv           prints these rows; with --write they are written anew and the others stay
 """
 import argparse
 import array
@@ -364,7 +364,8 @@ def main():
     inlay = options.inlay
     groups = groups_of(inlay)
     hbm = {a: parameter(inlay, a, "hbm_tbytes") * 1e12 * parameter(inlay, a, "hbm_efficiency") for a in ("gfx942", "gfx950")}
-    chosen = [r for r in rows() if not options.only or r[0] in options.only]
+    wanted = lambda row: not options.only or row[0] in options.only
+    chosen = [r for r in rows() if wanted(r) or options.write]
     if not options.write and not options.only:
         text = PAGE.read_text()
         missing = [k for _, names in groups for k in names if f"\n| {k} |" not in text]
@@ -384,9 +385,10 @@ def main():
         return
 
     kept = {}
-    if options.keep:
+    if options.write and (options.keep or options.only):
         had = pathlib.Path(options.write).read_text().splitlines()
-        kept = {row: one for row in chosen for one in had if one.startswith(key(row))}
+        kept = {row: one for row in chosen for one in had if one.startswith(key(row)) and (options.keep or not wanted(row))}
+        chosen = [row for row in chosen if row in kept or wanted(row)]
     of_kernel = {}
     for row in chosen:
         of_kernel.setdefault(row[0], []).append(row)

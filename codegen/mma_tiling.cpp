@@ -21,6 +21,11 @@ bool same_k(const Mma& mma) {
   return along_k(mma.a, 0) == along_k(mma.b, 0) && along_k(mma.a, 1) == along_k(mma.b, 1);
 }
 
+std::vector<TvMode> with_copies(std::vector<TvMode> threads, int copies) {
+  if (copies > 1) threads.push_back({copies, 0, -1});
+  return threads;
+}
+
 } // namespace
 
 MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k, int k_vector) {
@@ -71,20 +76,33 @@ MmaTiling MmaTiling::with_columns(int adjacent) const {
   return out;
 }
 
+MmaTiling MmaTiling::repeated(int times) const {
+  if (times < 1)
+    throw CodegenError("tiled mma: no waves", "repeated " + std::to_string(times) + " times",
+                       "at least once");
+  MmaTiling out = *this;
+  out.copies = copies * times;
+  return out;
+}
+
 Layout MmaTiling::a() const {
   const int g = lane_groups(), rows = mma().m;
-  return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},
-                      {{k_vector, 1, 1}, {repeat_m(), rows * waves_m, 0}, {k_steps(), k_vector * g, 1}});
+  return thread_value(
+      with_copies({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}}, copies),
+      {{k_vector, 1, 1}, {repeat_m(), rows * waves_m, 0}, {k_steps(), k_vector * g, 1}});
 }
 
 Layout MmaTiling::b() const {
   const int g = lane_groups(), rows = mma().n;
   if (n_vector == 0)
-    return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
-                        {{k_vector, 1, 1}, {repeat_n(), rows * waves_n, 0}, {k_steps(), k_vector * g, 1}});
+    return thread_value(
+        with_copies({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}}, copies),
+        {{k_vector, 1, 1}, {repeat_n(), rows * waves_n, 0}, {k_steps(), k_vector * g, 1}});
   const int atoms = n_vector / 4; // whose columns are interleaved
   return thread_value(
-      {{4, 1, 0}, {4, n_vector, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, atoms * rows, 0}},
+      with_copies(
+          {{4, 1, 0}, {4, n_vector, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, atoms * rows, 0}},
+          copies),
       {{k_vector, 1, 1},
        {atoms, 4, 0},
        {repeat_n() / atoms, atoms * rows * waves_n, 0},
@@ -117,13 +135,14 @@ Layout MmaTiling::c_by_eights() const {
                            atom->name,
                        "an even number of atoms of 16 x 16 along n, in the instruction's order");
   const int next = 16 * waves_n; // the wave's next atom
-  return thread_value({{16, 1, 0}, {2, next, 1}, {2, 8, 1}, {waves_m, 16, 0}, {waves_n, 16, 1}},
-                      {{8, 1, 1}, {repeat_m(), 16 * waves_m, 0}, {repeat_n() / 2, 2 * next, 1}});
+  return thread_value(
+      with_copies({{16, 1, 0}, {2, next, 1}, {2, 8, 1}, {waves_m, 16, 0}, {waves_n, 16, 1}}, copies),
+      {{8, 1, 1}, {repeat_m(), 16 * waves_m, 0}, {repeat_n() / 2, 2 * next, 1}});
 }
 
 Layout MmaTiling::a_scales() const {
   const int g = lane_groups(), rows = mma().m;
-  return thread_value({{rows, 1, 0}, {g, 1, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},
+  return thread_value(with_copies({{rows, 1, 0}, {g, 1, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}}, copies),
                       {{2, rows * waves_m, 0},
                        {2, g, 1},
                        {repeat_m() / 2, 2 * rows * waves_m, 0},
@@ -132,7 +151,7 @@ Layout MmaTiling::a_scales() const {
 
 Layout MmaTiling::b_scales() const {
   const int g = lane_groups(), rows = mma().n;
-  return thread_value({{rows, 1, 0}, {g, 1, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
+  return thread_value(with_copies({{rows, 1, 0}, {g, 1, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}}, copies),
                       {{2, rows * waves_n, 0},
                        {2, g, 1},
                        {repeat_n() / 2, 2 * rows * waves_n, 0},
@@ -160,11 +179,11 @@ Layout MmaTiling::c() const {
     values.insert(values.end(), {{repeat_m(), mma().m * waves_m, 0},
                                  {atoms, 4, 1},
                                  {repeat_n() / atoms, atoms * mma().n * waves_n, 1}});
-    return thread_value(threads, values);
+    return thread_value(with_copies(std::move(threads), copies), values);
   }
   threads.insert(threads.end(), {{waves_m, mma().m, 0}, {waves_n, mma().n, 1}});
   values.insert(values.end(), {{repeat_m(), mma().m * waves_m, 0}, {repeat_n(), mma().n * waves_n, 1}});
-  return thread_value(threads, values);
+  return thread_value(with_copies(std::move(threads), copies), values);
 }
 
 } // namespace inlay::codegen

@@ -93,7 +93,8 @@ std::string Program::text() const {
         };
         out += "mma     r" + std::to_string(m->acc) + " += " + operand(m->a, m->a_scales) + " x " +
                operand(m->b, m->b_scales) + ", " + m->mma.atom->name + ", waves " +
-               std::to_string(m->mma.waves_m) + " x " + std::to_string(m->mma.waves_n);
+               std::to_string(m->mma.waves_m) + " x " + std::to_string(m->mma.waves_n) +
+               (m->mma.copies > 1 ? " x " + std::to_string(m->mma.copies) + " copies" : "");
       } else if (const auto* z = std::get_if<FillOp>(&op.what)) {
         out += "fill    r" + std::to_string(z->to) + " = " +
                to_string(expressions_->constant(z->value), name) + " " + to_string(fragment(z->to).tv);

@@ -492,6 +492,8 @@ void add_tilings(py::module_& m) {
       .def("with_columns",
            located(+[](const MmaTiling& t, int adjacent) { return t.with_columns(adjacent); }),
            py::arg("adjacent"), "The same with that many adjacent columns of C in a lane.")
+      .def("repeated", located(+[](const MmaTiling& t, int times) { return t.repeated(times); }),
+           py::arg("times"), "The same by so many groups of waves, each of which computes the whole block.")
       .def("a", located(+[](const MmaTiling& t) { return t.a(); }), "(thread, value) -> (m, k)")
       .def("b", located(+[](const MmaTiling& t) { return t.b(); }), "(thread, value) -> (n, k)")
       .def("c", located(+[](const MmaTiling& t) { return t.c(); }), "(thread, value) -> (m, n)")

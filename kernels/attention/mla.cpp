@@ -54,14 +54,17 @@ Program mla_decode_program(const Latent& s) {
         fmt::format("mla: --kv-dtype {} with --dtype {}\n  hint   the same, or fp8 with a scale",
                     to_string(s.cache), to_string(s.type)));
   const Target& target = Target::named(s.arch);
-  const int waves = s.waves_used(), threads = 64 * waves, rows = 16 * waves;
+  const int waves = s.waves_used(), sides = s.sides(), blocks = waves / sides, threads = 64 * waves,
+            rows = 16 * blocks;
   const Atom& product = Atom::mma_best(target, s.type, s.type, Element::f32, 16);
+  // Where all heads are 16 rows, each wave has their scores, and half of the values' columns: no wave multiplies rows of zeros.
   // Two workgroups of two waves on a compute unit, each beside the waits of the other one: of 64 KiB of LDS that is half a tile each.
   const bool banks_64 =
       solver::lds_access(Atom::load(target, codegen::Addressing::lds, 128).name, target.name).banks == 64;
   const int columns = !banks_64 && waves == 2 ? 16 : 32, each = columns / 4;
-  const MmaTiling qk = MmaTiling::of(product, waves, 1, rows, columns, Latent::key, 8).with_columns(each),
-                  pv = MmaTiling::of(product, waves, 1, rows, Latent::latent, columns, each);
+  const MmaTiling qk_once = MmaTiling::of(product, blocks, 1, rows, columns, Latent::key, 8),
+                  qk = qk_once.with_columns(each).repeated(sides),
+                  pv = MmaTiling::of(product, blocks, sides, rows, Latent::latent, columns, each);
   Program k("mla_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}),
             N = k.size("keys", {.most = 1 << 22, .multiple = s.step()}),
@@ -122,10 +125,13 @@ Program mla_decode_program(const Latent& s) {
   const Layout loaded = parse_layout(
                    fmt::format("((8,{0}),(8,9,{1})):((8@1,1@0),(1@1,64@1,{0}@0))", down, columns / down)),
                by_columns = parse_layout(
-                   fmt::format("((16,4,{0}),(8,{1},4)):((1@0,{1}@1,0),(16@0,1@1,128@0))", waves, each)),
-               of_store =
-                   parse_layout(fmt::format("((16,4,{}),(8,4,4)):((1@0,4@1,16@0),(16@1,1@1,128@1))", waves)),
-               in_columns = parse_layout("(16,8,4):(8,1,128)");
+                   fmt::format("((16,4,{0},{2}),(8,{1},{3})):((1@0,{1}@1,0,16@0),({4}@0,1@1,{5}@0))", blocks,
+                               each, sides, 4 / sides, 16 * sides, 128 * sides)),
+               of_store = parse_layout(
+                   fmt::format("((16,4,{0},{1}),(8,4,{2})):((1@0,4@1,16@0,16@1),({3}@1,1@1,{4}@1))", blocks,
+                               sides, 4 / sides, 16 * sides, 128 * sides)),
+               in_columns =
+                   parse_layout(fmt::format("(16,{0},8,{1}):(8,128,1,{2})", sides, 4 / sides, 128 * sides));
   const Tensor lds =
       k.lds("lds_kv", s.type, {columns, Latent::key}, place_of_tile(k, columns, banks_64), Swizzle(4, 3, 4));
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);

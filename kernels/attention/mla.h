@@ -36,13 +36,14 @@ struct Latent {
   double scale = 0.07216878364870322; ///< of the scores: 1 / sqrt(128 + 64), of heads that are not absorbed
   std::int64_t sequences = 3, keys = 512, pages = 64;
   [[nodiscard]] bool scaled() const { return cache != type; }
-  /// Of a workgroup, with 16 rows each: one alone has no registers for what it would carry.
+  /// Of a workgroup, with 16 rows each, which two share where there are no more heads: one alone has no registers for what it would carry.
   [[nodiscard]] int waves_used() const { return waves != 0 ? waves : heads > 32 ? 4 : 2; }
+  [[nodiscard]] int sides() const { return heads > 16 ? 1 : 2; }
   /// A part is a multiple of this, and so is the longest sequence.
   [[nodiscard]] int step() const { return std::max(32, page); }
   [[nodiscard]] std::int64_t splits() const { return (keys + split - 1) / split; }
   /// Heads of a workgroup, and workgroups for the heads of all queries.
-  [[nodiscard]] int group() const { return std::min(heads, 16 * waves_used()); }
+  [[nodiscard]] int group() const { return std::min(heads, 16 * waves_used() / sides()); }
   [[nodiscard]] int blocks() const { return queries * (heads / group()); }
 };
 

@@ -28,23 +28,31 @@ Options<Latent> mla_options(const char* kernel, std::vector<Option<Latent>> own)
        "auto: by the sizes, the same for both kernels",
        "256"},
       {"waves", ReadsMla::number(&Latent::waves, 0, 8), "0",
-       "of a workgroup of mla_decode, 16 heads each, 2 or 4; 0: 2 up to 32 heads. Both kernels have the "
-       "same"}};
+       "of a workgroup of mla_decode, 2 or 4, 16 heads each; up to 16 heads two of them share. 0: 2 up to 32 "
+       "heads. Both kernels have the same"}};
   for (Option<Latent>& row : own) rows.push_back(std::move(row));
   return {kernel, std::move(rows)};
 }
 
-// The split for which all workgroups are done soonest, in positions of one: it has one SIMD for each of its waves, begins and ends in
-// the time of 84 positions, and each part is put together in that of a third of one. A page of 64, as mla_reduce knows of none.
+// The split for which the unit with most to do is done soonest, in positions of a workgroup: of all workgroups it has every units-th, with a
+// SIMD for each of their waves, and each begins and ends in the time of 90 positions. No less than its positions take from memory, 0.72 of one
+// each, between bf16 and fp8, of which mla_reduce does not know. A part is put together in the time of a third of a position. A page of 64, likewise.
 int even_split(const Latent& asked) {
-  const std::int64_t at_a_time =
-      std::int64_t{codegen::Target::named(asked.arch).compute_units} * 4 / asked.waves_used();
+  const std::int64_t units = codegen::Target::named(asked.arch).compute_units,
+                     at_a_time = 4 / asked.waves_used(), pairs = asked.sequences * asked.blocks();
   std::optional<std::pair<double, int>> best;
   Latent s = asked;
   for (s.split = 64; s.split <= 2048; s.split += 64) {
-    const std::int64_t groups = s.sequences * s.blocks() * s.splits(), rounds = up(groups, at_a_time),
-                       longest = std::min<std::int64_t>(s.split, s.keys);
-    const double cost = static_cast<double>(rounds * (longest + 84)) + static_cast<double>(s.splits()) / 3;
+    const std::int64_t longest = std::min<std::int64_t>(s.split, s.keys), whole = s.keys / longest,
+                       last = s.keys - whole * longest;
+    // The first unit has most of both.
+    const std::int64_t of_whole = up(pairs * whole, units), others = up(pairs * s.splits(), units) - of_whole,
+                       positions = of_whole * longest + others * last;
+    const double cost =
+        std::max({static_cast<double>(up(of_whole, at_a_time) * (longest + 90)),
+                  static_cast<double>(positions + 90 * (of_whole + others)) / static_cast<double>(at_a_time),
+                  0.72 * static_cast<double>(positions)}) +
+        static_cast<double>(s.splits()) / 3;
     if (!best || cost < best->first) best = {cost, s.split};
   }
   return best->second;

@@ -271,6 +271,28 @@ TEST_CASE("a tiled MMA multiplies each (m, n, k) once, and leaves the sum where 
   }
 }
 
+TEST_CASE("a block by several groups of waves: each has the whole of it, in the lanes of the first") {
+  const Atom& atom = Atom::named(gfx950, "v_mfma_f32_16x16x32_f16");
+  for (const MmaTiling& one : {MmaTiling::of(atom, 2, 1, 32, 64, 32, 8),
+                               MmaTiling::of(atom, 1, 2, 16, 128, 64, 8).with_columns(8)}) {
+    const MmaTiling t = one.repeated(3);
+    CHECK(t.threads() == 3 * one.threads());
+    const std::pair<Layout, Layout> sides[] = {{t.a(), one.a()}, {t.b(), one.b()}, {t.c(), one.c()}};
+    for (const auto& [all, of_one] : sides) {
+      REQUIRE(all.mode(0).size() == Int(t.threads()));
+      REQUIRE(all.mode(1).size() == of_one.mode(1).size());
+      for (int thread = 0; thread < t.threads(); ++thread)
+        for (int v = 0; v < all.mode(1).size().value(); ++v)
+          REQUIRE(at(all, thread, v) == at(of_one, thread % one.threads(), v));
+    }
+    CHECK(t.repeated(2).threads() == 6 * one.threads());
+    CHECK(one.repeated(1).c() == one.c());
+    CHECK_THROWS_WITH(one.repeated(0), Catch::Contains("repeated 0 times"));
+  }
+  const MmaTiling t = MmaTiling::of(atom, 1, 1, 16, 32, 32, 8).repeated(2);
+  for (int v = 0; v < 8; ++v) CHECK(at(t.c_by_eights(), 64, v) == at(t.c_by_eights(), 0, v));
+}
+
 TEST_CASE("columns interleaved: a lane owns adjacent ones, and B's rows lie in the order of the lanes") {
   const Atom& atom = Atom::named(gfx950, "v_mfma_f32_16x16x32_f16");
   const MmaTiling plain = MmaTiling::of(atom, 2, 1, 32, 64, 32, 8), t = plain.with_columns(8);

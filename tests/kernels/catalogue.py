@@ -145,10 +145,11 @@ def rows():
                     of = splits[arch, keys]
                     add("paged_decode", f"--page {page} --kv-dtype {cache} --split {(of[page] if isinstance(of, dict) else of)[which]}", "--sequences 9 --keys 2368 --pages 400",
                         f"--sequences 64 --kv_heads 2 --keys {keys} --pages {64 * keys // page}", lambda s, n=keys, b=size: 64 * 2 * n * 2 * 128 * b, archs=(arch,))
-    for heads, split in ((16, 512), (128, 2048)):  # a row of 576 a token, and f32 parts of 512 for every head; splits that auto takes
+    for heads, splits in ((16, (448, 512)), (128, (2048, 2048))):  # a row of 576 a token, and f32 parts of 512 for every head; splits that auto takes
         for cache, size in (("bf16", 2), ("fp8", 1)):
-            add("mla_decode", f"--heads {heads} --kv-dtype {cache} --split {split}", "--sequences 9 --keys 1120", "--sequences 64 --keys 4096 --pages 16384",
-                lambda s, h=heads, b=size, p=4096 // split: 64 * (4096 * 576 * b + h * (576 * 2 + p * 514 * 4)))
+            for arch, split in zip(("gfx942", "gfx950"), splits):
+                add("mla_decode", f"--heads {heads} --kv-dtype {cache} --split {split}", "--sequences 9 --keys 1120", "--sequences 64 --keys 4096 --pages 16384",
+                    lambda s, h=heads, b=size, p=-(-4096 // split): 64 * (4096 * 576 * b + h * (576 * 2 + p * 514 * 4)), archs=(arch,))
     add("mla_decode", "--page 1 --heads 64 --queries 4", "--sequences 9 --keys 512 --pages 800")
     add("mla_reduce", "--heads 128", "--sequences 9 --keys 512", "--sequences 64 --splits 16", lambda s: 64 * 128 * (16 * 514 * 4 + 512 * s))
     add("kv_write", "", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 8)

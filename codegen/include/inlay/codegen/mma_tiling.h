@@ -35,6 +35,7 @@ struct MmaTiling {
   int m, n, k;      ///< of the block
   int k_vector;     ///< adjacent elements of k that a lane owns
   int n_vector = 0; ///< adjacent columns of C that a lane owns; 0: as the instruction has them
+  int copies = 1;   ///< groups of waves that all have the whole block
 
   /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is neither a multiple nor the half of
   /// what an instruction takes, or when the instruction has no free K order: sparse, of several blocks, or with A and B of
@@ -47,8 +48,12 @@ struct MmaTiling {
   /// that are no multiple of 4 or need more atoms along n than a wave has.
   [[nodiscard]] MmaTiling with_columns(int adjacent) const;
 
+  /// The same by so many groups of waves, each of which computes the whole block: what the next product takes needs no exchange where that one's
+  /// columns are the groups'. Group g has threads g t to (g + 1) t - 1 of t. Errors: CodegenError for numbers below 1.
+  [[nodiscard]] MmaTiling repeated(int times) const;
+
   [[nodiscard]] const Mma& mma() const { return *atom->mma; }
-  [[nodiscard]] int threads() const { return 64 * waves_m * waves_n; }
+  [[nodiscard]] int threads() const { return 64 * waves_m * waves_n * copies; }
   [[nodiscard]] int lane_groups() const { return 64 / mma().m; }               ///< lanes that share a row
   [[nodiscard]] int repeat_m() const { return m / (mma().m * waves_m); }       ///< atoms of a wave along m
   [[nodiscard]] int repeat_n() const { return n / (mma().n * waves_n); }       ///< and along n

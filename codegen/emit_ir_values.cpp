@@ -459,72 +459,128 @@ Value Emitter::fold(const Inst& i) {
 // An element x at place p is the number of f64 whose upper word is the code of x, and whose lower word is p where x is negative, else ~p:
 // numbers of f64 are in the order of their upper words, as f32 is, and where these are equal in that of their lower ones, which is turned
 // round below 0. Of f32 that is no NaN the upper word is none of f64, an infinity neither. -0 becomes 0, which it is equal to.
+//
+// What stands beside x has the lower half of that lower word, and p the upper one.
+//
+// Where x is of bf16, it is one word, an integer with its sign: in its upper half the code of x, of which all bits but the sign are turned
+// round below 0, and ~p in its lower one. Where nobody asks for a place, it is x, which ends as 0 where it is -0.
 Emitter::Ranked Emitter::ranked(const Inst& i) {
   const Type wide{Element::f64, 1};
-  const std::size_t axes = i.access.extents.size();
+  const std::size_t axes = i.access.extents.size(), n = i.position.size();
   // The place is that of the lane and that of the use, which have no bit in common: then the lane's is put in at the end.
   Sym of_lane(0);
-  std::vector<int> of_use(i.uses.size(), 0), lanes(static_cast<std::size_t>(p_.threads()), 0);
+  std::vector<int> of_use(n, 0), lanes(static_cast<std::size_t>(p_.threads()), 0);
+  std::int64_t places = 1;
   for (std::size_t a = 0; a < axes; ++a) {
     const int extent = i.access.extents[a];
+    places *= extent;
     of_lane = extent * of_lane + coordinates_(i.access.threads, a);
     const std::vector<int> along = thread_coordinates(i.access.threads, a);
     for (std::size_t t = 0; t < lanes.size(); ++t) lanes[t] = extent * lanes[t] + along[t];
-    for (std::size_t u = 0; u < of_use.size(); ++u) of_use[u] = extent * of_use[u] + i.position[u][a];
+    for (std::size_t u = 0; u < n; ++u) of_use[u] = extent * of_use[u] + i.position[u][a];
   }
   const auto bits_of = [](const std::vector<int>& all) {
     return std::accumulate(all.begin(), all.end(), 0, std::bit_or<>());
   };
-  const bool apart = (bits_of(lanes) & bits_of(of_use)) == 0;
-  const Value mine = k.lower(of_lane);
+  const bool apart = (bits_of(lanes) & bits_of(of_use)) == 0, beside = i.uses.size() > n, alone = !i.places;
+  const auto of_bf16 = [&](const Reg& r) {
+    return code_.registers[static_cast<std::size_t>(r.id)].element == Element::bf16;
+  };
+  const bool one_word =
+      !alone && !beside && places <= 0x10000 && std::all_of(i.uses.begin(), i.uses.end(), of_bf16);
+  const int shift = beside ? 16 : 0;
+  const Value mine = alone ? Value{} : k.shl(k.lower(of_lane), number(shift));
   const auto words = [&](Value v) {
     const Value both = k.bitcast(v, Type::i32(2));
     return std::pair(k.extract(both, 0), k.extract(both, 1));
   };
   const auto put = [&](Value low, Value high) { return k.bitcast(k.pack(std::array{low, high}), wide); };
-  Ranked all;
-  for (std::size_t u = 0; u < i.uses.size(); ++u) {
-    // What compares leaves the sign of a 0 open to LLVM, which would drop the sum.
-    const Value sum = k.fence(k.fadd(to_real(use(i.uses[u])), k.float_constant(0))),
-                high = k.bitcast(k.fmax(sum, k.float_constant(-INFINITY)), Type::i32());
-    const Value place = apart ? number(of_use[u]) : k.add(mine, number(of_use[u]));
-    all.push_back(put(k.bit_xor(k.bit_xor(place, number(-1)), k.ashr(high, number(31))), high));
+  Ranked all, elements;
+  for (std::size_t u = 0; u < n; ++u) elements.push_back(to_real(use(i.uses[u])));
+  // What compares leaves the sign of a 0 open to LLVM, which would drop the sum, if it knew that it is one with 0. Two at a time, as
+  // v_pk_add_f32 adds.
+  const Value zero = k.fence(k.zero(Type::f32(2)));
+  for (std::size_t u = 0; !alone && u < n; u += 2) {
+    const int two = static_cast<int>(std::min<std::size_t>(2, n - u));
+    const Value x = k.pack(std::span(elements).subspan(u, static_cast<std::size_t>(two))),
+                sum = k.fadd(x, two == 2 ? zero : k.extract(zero, 0));
+    for (int e = 0; e < two; ++e) elements[u + static_cast<std::size_t>(e)] = k.extract(sum, e);
   }
-  const auto greater = [&](Value a, Value b) { return k.greater_of(a, b); };
-  const auto less = [&](Value a, Value b) { return k.less_of(a, b); };
+  for (std::size_t u = 0; u < n; ++u) {
+    const Value x = k.fmax(elements[u], k.float_constant(-INFINITY));
+    if (alone) {
+      all.push_back(x);
+      continue;
+    }
+    const Value high = k.bitcast(x, Type::i32()), sign = k.ashr(high, number(31));
+    const Value here = number(std::int64_t{of_use[u]} << shift), place = apart ? here : k.add(mine, here);
+    if (one_word) {
+      all.push_back(
+          k.bit_or(k.bit_xor(high, k.bit_and(sign, number(0x7fff0000))), k.bit_xor(place, number(0xffff))));
+      continue;
+    }
+    Value low = place;
+    if (beside) {
+      const Value other = use(i.uses[n + u]);
+      low = k.bit_or(low, k.bitcast(k.pack(std::array{other, k.zero(other.type)}), Type::i32()));
+    }
+    all.push_back(put(k.bit_xor(k.bit_xor(low, number(-1)), sign), high));
+  }
+  const auto greater = [&](Value a, Value b) { return one_word ? k.smax(a, b) : k.greater_of(a, b); };
+  const auto less = [&](Value a, Value b) { return one_word ? k.smin(a, b) : k.less_of(a, b); };
   const TopNetwork<Value, decltype(greater), decltype(less)> network(static_cast<std::size_t>(i.top), greater,
                                                                      less);
   Ranked best = network.of(all);
-  if (apart)
+  if (apart && !alone)
     for (Value& v : best) {
+      if (one_word) {
+        v = k.bit_xor(v, mine);
+        continue;
+      }
       const auto [low, high] = words(v);
       v = put(k.bit_xor(low, mine), high);
     }
   for (const int step : lane_steps(i.lane_mask)) {
     Ranked theirs;
     for (const Value& v : best) {
+      if (v.type.bytes() == 4) {
+        theirs.push_back(k.bitcast(k.lane_xor(v, step), v.type));
+        continue;
+      }
       const auto [low, high] = words(v);
       theirs.push_back(put(k.lane_xor(low, step), k.lane_xor(high, step)));
     }
     best = network.merged(best, theirs);
   }
+  if (alone)
+    for (Value& v : best) v = k.fadd(v, k.float_constant(0));
   return best;
 }
 
 Value Emitter::top(const Inst& i) {
-  // Element and place of every rank are of one list: that of these elements at these places, as long.
+  // What is asked of every rank is of one list: that of these elements at these places, as long.
   const auto of_one = [&](const auto& known) {
     const Inst& other = known.first;
     return other.uses == i.uses && other.top == i.top && other.position == i.position &&
            other.lane_mask == i.lane_mask && other.access.extents == i.access.extents &&
-           other.access.threads == i.access.threads;
+           other.access.threads == i.access.threads && other.places == i.places;
   };
   auto at = std::find_if(tops_.begin(), tops_.end(), of_one);
   if (at == tops_.end()) at = tops_.insert(at, {i, ranked(i)});
-  const Value both = k.bitcast(at->second.at(static_cast<std::size_t>(i.rank)), Type::i32(2)),
-              high = k.extract(both, 1);
-  if (!i.place) return k.bitcast(high, Type::f32());
-  return k.unsigned_to_float(k.bit_xor(k.bit_xor(k.extract(both, 0), number(-1)), k.ashr(high, number(31))));
+  const Value found = at->second.at(static_cast<std::size_t>(i.rank));
+  if (!i.places) return found;
+  if (found.type == Type::i32()) {
+    if (i.place) return k.unsigned_to_float(k.bit_and(k.bit_xor(found, number(-1)), number(0xffff)));
+    const Value turned = k.bit_xor(found, k.bit_and(k.ashr(found, number(31)), number(0x7fff0000)));
+    return k.bitcast(k.bit_and(turned, number(-0x10000)), Type::f32());
+  }
+  const Value both = k.bitcast(found, Type::i32(2)), high = k.extract(both, 1);
+  if (!i.place && !i.beside) return k.bitcast(high, Type::f32());
+  const Value low = k.bit_xor(k.bit_xor(k.extract(both, 0), number(-1)), k.ashr(high, number(31)));
+  const std::size_t n = i.position.size();
+  if (i.place) return k.unsigned_to_float(i.uses.size() > n ? k.lshr(low, number(16)) : low);
+  const Element of = code_.registers[static_cast<std::size_t>(i.uses[n].id)].element;
+  return to_real(k.extract(k.bitcast(low, Type{of, 2}), 0));
 }
 
 bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target,

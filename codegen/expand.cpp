@@ -35,6 +35,7 @@ public:
     trips_inside(p_.body());
     open_region();
     list(p_.body());
+    only_used_tops();
     return std::move(graph_);
   }
 
@@ -916,9 +917,39 @@ private:
         for (const std::vector<int>& column : columns)
           inst.position.back().push_back(column[static_cast<std::size_t>(i)]);
       }
+      inst.beside = t.of_beside;
+      for (int i = 0; i < n && t.beside >= 0; ++i)
+        if (group[static_cast<std::size_t>(i)] == v) inst.uses.push_back(part(t.beside, i, 1));
       inst.def = {reg(to.element, 1), 0, 0, 1};
       pieces(t.to).push_back({inst.def.id, 1});
     }
+  }
+
+  /// Ranks that nobody asks for go, and lists of which nobody asks for a place need none.
+  void only_used_tops() {
+    std::set<int> used;
+    for (const Region& r : graph_.regions)
+      for (const Inst& i : r.body)
+        for (const Reg& u : i.uses) used.insert(u.id);
+    for (Region& r : graph_.regions)
+      std::erase_if(r.body,
+                    [&](const Inst& i) { return i.kind == InstKind::top && !used.contains(i.def.id); });
+    std::set<std::vector<int>> with_places;
+    const auto list = [](const Inst& i) {
+      std::vector<int> out = {i.top, i.lane_mask};
+      for (const Reg& u : i.uses) out.insert(out.end(), {u.id, u.first});
+      for (const std::vector<int>& at : i.position) out.insert(out.end(), at.begin(), at.end());
+      return out;
+    };
+    const auto each = [&](const auto& f) {
+      for (Region& r : graph_.regions)
+        for (Inst& i : r.body)
+          if (i.kind == InstKind::top) f(i);
+    };
+    each([&](const Inst& i) {
+      if (i.place || i.beside) with_places.insert(list(i));
+    });
+    each([&](Inst& i) { i.places = with_places.contains(list(i)); });
   }
 
   const Program& p_;

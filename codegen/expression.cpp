@@ -190,16 +190,35 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   return make({.fn = Fn::fold, .monoid = monoid, .sym = bound, .index = {extent}, .args = {inner.id}});
 }
 
-TopOf Expressions::top(int count, std::span<const std::pair<Sym, Sym>> along, Expr body) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  const auto over = [&](Monoid monoid, Expr e) {
-    for (std::size_t a = along.size(); a-- > 0;)
-      if (!(along[a].second == Sym(1))) e = fold(monoid, along[a].first, along[a].second, e);
-    return e;
-  };
+namespace {
+
+using Along = std::span<const std::pair<Sym, Sym>>;
+Expr over(Expressions& x, Monoid monoid, Along along, Expr e) {
+  for (std::size_t a = along.size(); a-- > 0;)
+    if (!(along[a].second == Sym(1))) e = x.fold(monoid, along[a].first, along[a].second, e);
+  return e;
+}
+Sym place_along(Along along) {
   Sym at(0);
   for (const auto& [index, extent] : along) at = extent == Sym(1) ? at : extent * at + index;
-  const auto stands_at = [&](Expr place) { return equal(codegen::integer(number(at)), truncated(place)); };
+  return at;
+}
+Expr stands_at(Expressions& x, Along along, Expr place) {
+  return equal(codegen::integer(x.number(place_along(along))), truncated(place));
+}
+
+} // namespace
+
+Expr Expressions::at_place(Expr place, Along along, Expr body) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return over(*this, Monoid::max, along, choose(stands_at(*this, along, place), body, constant(-infinity)));
+}
+
+TopOf Expressions::top(int count, Along along, Expr body) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto over = [&](Monoid monoid, Expr e) { return codegen::over(*this, monoid, along, e); };
+  const Sym at = place_along(along);
+  const auto stands_at = [&](Expr place) { return codegen::stands_at(*this, along, place); };
   TopOf out;
   Expr left = body;
   for (int d = 0; d < count; ++d) {

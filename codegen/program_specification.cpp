@@ -63,21 +63,38 @@ Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& bo
   return expressions_->fold(monoid, k, extent, value);
 }
 
+std::vector<std::pair<Sym, Sym>> Program::along(const std::vector<Sym>& extents) {
+  std::vector<std::pair<Sym, Sym>> out;
+  for (const Sym& extent : extents) {
+    refuse_empty(sizes_, extent, "top");
+    out.emplace_back(symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt}), extent);
+  }
+  return out;
+}
+
+namespace {
+std::vector<Sym> indices(const std::vector<std::pair<Sym, Sym>>& along) {
+  std::vector<Sym> out;
+  for (const auto& [index, extent] : along) out.push_back(extent == Sym(1) ? Sym(0) : index);
+  return out;
+}
+} // namespace
+
+Expr Program::at_place(Expr place, const std::vector<Sym>& extents,
+                       const std::function<Expr(const std::vector<Sym>&)>& body) {
+  const auto over = along(extents);
+  return expressions_->at_place(place, over, body(indices(over)));
+}
+
 TopOf Program::top(int count, const std::vector<Sym>& extents,
                    const std::function<Expr(const std::vector<Sym>&)>& body) {
   Sym all(1);
-  std::vector<std::pair<Sym, Sym>> along;
-  std::vector<Sym> index;
-  for (const Sym& extent : extents) {
-    refuse_empty(sizes_, extent, "top");
-    all = all * extent;
-    along.emplace_back(symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt}), extent);
-    index.push_back(extent == Sym(1) ? Sym(0) : along.back().first);
-  }
+  for (const Sym& extent : extents) all = all * extent;
+  const auto over = along(extents);
   if (count < 1 || extents.empty() || le(Sym(count), all) != Truth::yes)
     throw CodegenError("top: the " + std::to_string(count) + " greatest of " + to_string(all), "",
                        "from 1 to as many as there are in any case: `least` of a size");
-  return expressions_->top(count, along, body(index));
+  return expressions_->top(count, over, body(indices(over)));
 }
 
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {

@@ -109,10 +109,14 @@ std::string Program::text() const {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);
       } else if (const auto* q = std::get_if<TopOp>(&op.what)) {
-        out += "top     r" + std::to_string(q->to) + " = " + (q->place ? "place of " : "") + "number " +
-               std::to_string(q->rank) + " of the " + std::to_string(q->count) + " greatest of r" +
-               std::to_string(q->from) + " along";
+        out += "top     r" + std::to_string(q->to) + " = " +
+               (q->place       ? "place of "
+                : q->of_beside ? "what is beside "
+                               : "") +
+               "number " + std::to_string(q->rank) + " of the " + std::to_string(q->count) +
+               " greatest of r" + std::to_string(q->from) + " along";
         for (const int axis : q->axes) out += " axis " + std::to_string(axis);
+        if (q->beside >= 0) out += ", beside r" + std::to_string(q->beside);
       } else if (const auto* x = std::get_if<RelayoutOp>(&op.what)) {
         out += "relay   r" + std::to_string(x->to) + " = r" + std::to_string(x->from) + " as " +
                to_string(fragment(x->to).tv) + ", exchanging";

@@ -620,6 +620,17 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element el
 }
 
 Program::Top Program::top(int count, const Fragment& from, const std::vector<int>& axes, Where where) {
+  return top(count, from, nullptr, axes, where);
+}
+
+Program::Top Program::top(int count, const Fragment& from, const Fragment& beside,
+                          const std::vector<int>& axes, Where where) {
+  check_own(fragments_, beside, "top", where);
+  return top(count, from, &beside, axes, where);
+}
+
+Program::Top Program::top(int count, const Fragment& from, const Fragment* beside,
+                          const std::vector<int>& axes, Where where) {
   check_own(fragments_, from, "top", where);
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     throw CodegenError("top: " + what, "line   " + std::to_string(where.line()), hint);
@@ -648,12 +659,22 @@ Program::Top Program::top(int count, const Fragment& from, const std::vector<int
   if (axes.empty() || count < 1 || count > 64 || count > all)
     refuse("the " + std::to_string(count) + " greatest of " + std::to_string(all),
            "1 to 64, of as many or more");
+  if (beside != nullptr) {
+    if (beside->element != Element::bf16 && beside->element != Element::f16)
+      refuse("what stands beside its elements is " + to_string(beside->element), "bf16 or f16");
+    if (!(beside->tv == from.tv) || beside->extents != from.extents)
+      refuse("what stands beside its elements is laid out as " + to_string(beside->tv),
+             "as they are, " + to_string(from.tv));
+    if (all > 0x10000) refuse("there are " + std::to_string(all) + " places", "at most 65536 with `beside`");
+  }
   Top out;
+  const int other = beside != nullptr ? beside->id : -1;
   for (int rank = 0; rank < count; ++rank)
-    for (const bool place : {false, true}) {
+    for (auto* list : {&out.value, &out.place, &out.beside}) {
+      if (list == &out.beside && beside == nullptr) continue;
       const Fragment f = fragment(Element::f32, tv, extents);
-      (place ? out.place : out.value).push_back(f);
-      append(TopOp{f.id, from.id, axes, rank, count, place}, where);
+      list->push_back(f);
+      append(TopOp{f.id, from.id, axes, rank, count, list == &out.place, other, list == &out.beside}, where);
     }
   return out;
 }

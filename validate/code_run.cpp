@@ -788,7 +788,8 @@ void CodeRun::map(const Inst& i, int number) {
 
 // Where sizes are numbers, the elements themselves say which are the greatest; else it is what comparisons in that order make of them.
 void CodeRun::top(const Inst& i, int number) {
-  const auto threads = static_cast<std::size_t>(threads_), n = i.uses.size();
+  const auto threads = static_cast<std::size_t>(threads_), n = i.position.size();
+  const bool has_beside = i.uses.size() > n;
   std::vector<std::uint32_t> of_lane(threads, 0), of_use(n, 0);
   for (std::size_t a = 0; a < i.access.extents.size(); ++a) {
     const auto extent = static_cast<std::uint32_t>(i.access.extents[a]);
@@ -811,13 +812,19 @@ void CodeRun::top(const Inst& i, int number) {
   };
   const auto rank = static_cast<std::size_t>(i.rank), mask = static_cast<std::size_t>(i.lane_mask);
   if (concrete()) {
-    using Placed = std::pair<Number, std::uint32_t>;
+    struct Placed {
+      Number first = 0;
+      std::uint32_t second = 0;
+      Number other = 0;
+      bool operator==(const Placed&) const = default;
+    };
     for (std::size_t th = 0; th < threads; ++th) {
       std::vector<Placed> all;
       for (std::size_t lane = 0; lane <= mask; ++lane)
         for (std::size_t e = 0; e < n && (lane & ~mask) == 0; ++e) {
           const std::size_t from = (th & ~mask) | lane;
-          all.emplace_back(element(from, e), of_lane[from] + of_use[e]);
+          all.push_back(
+              {element(from, e), of_lane[from] + of_use[e], has_beside ? element(from, n + e) : Number{}});
         }
       std::sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
         const double x = RealArithmetic::real(a.first), y = RealArithmetic::real(b.first);
@@ -827,7 +834,7 @@ void CodeRun::top(const Inst& i, int number) {
       const bool sure = std::all_of(all.begin(), all.end(), [&](const Placed& a) {
         return a == found || arithmetic->at_least(a.first, found.first);
       });
-      const Number v = i.place ? RealArithmetic::number(found.second) : found.first;
+      const Number v = i.place ? RealArithmetic::number(found.second) : i.beside ? found.other : found.first;
       put(th, sure ? v : RealArithmetic::number(RealArithmetic::real(v), INFINITY));
     }
     return;
@@ -835,7 +842,7 @@ void CodeRun::top(const Inst& i, int number) {
   const codegen::Inst* const before = tops_.first;
   if (before == nullptr || before->uses != i.uses || before->top != i.top || before->position != i.position ||
       before->lane_mask != i.lane_mask || before->access.extents != i.access.extents ||
-      !(before->access.threads == i.access.threads)) {
+      !(before->access.threads == i.access.threads) || before->places != i.places) {
     std::uint32_t lanes = 0, uses = 0;
     for (const std::uint32_t p : of_lane) lanes |= p;
     for (const std::uint32_t p : of_use) uses |= p;
@@ -849,9 +856,14 @@ void CodeRun::top(const Inst& i, int number) {
     for (std::size_t th = 0; th < threads; ++th) {
       std::vector<Number> all;
       for (std::size_t e = 0; e < n; ++e)
-        all.push_back(ranked_at(element(th, e), apart ? of_use[e] : of_lane[th] + of_use[e]));
+        if (!i.places) {
+          all.push_back(element(th, e));
+        } else {
+          const Number v = ranked_at(element(th, e), apart ? of_use[e] : of_lane[th] + of_use[e]);
+          all.push_back(has_beside ? beside(v, element(th, n + e)) : v);
+        }
       lists[th] = network.of(all);
-      for (Number& v : lists[th]) v = apart ? at_place(v, of_lane[th]) : v;
+      for (Number& v : lists[th]) v = apart && i.places ? at_place(v, of_lane[th]) : v;
     }
     for (const int step : codegen::lane_steps(i.lane_mask)) {
       const std::vector<std::vector<Number>> last = lists;
@@ -861,7 +873,11 @@ void CodeRun::top(const Inst& i, int number) {
     tops_ = {&i, std::move(lists)};
   }
   for (std::size_t th = 0; th < threads; ++th)
-    put(th, apply(i.place ? Function::top_place : Function::top_value, tops_.second[th][rank]));
+    put(th, i.places ? apply(i.place    ? Function::top_place
+                             : i.beside ? Function::top_beside
+                                        : Function::top_value,
+                             tops_.second[th][rank])
+                     : tops_.second[th][rank]);
 }
 
 const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int element) {

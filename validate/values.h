@@ -77,7 +77,8 @@ enum class Function : std::uint8_t {
   truncated,
   ranked,
   top_value,
-  top_place
+  top_place,
+  top_beside
 };
 constexpr Number apply(Function f, Number x) { return random_of(0x10000U + static_cast<unsigned>(f), x); }
 
@@ -87,6 +88,11 @@ constexpr Number at_place(Number ranked, std::uint32_t place) {
 }
 constexpr Number ranked_at(Number element, std::uint32_t place) {
   return at_place(apply(Function::ranked, element), place);
+}
+
+/// And with what stands beside it.
+constexpr Number beside(Number ranked, Number other) {
+  return add(ranked, multiply(apply(Function::top_beside, prime), other));
 }
 
 /// c ? x : y, of a condition's number.

@@ -248,6 +248,9 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
       return read(where->first, format, where->second / static_cast<unsigned>(width));
   }
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
+  if (width == 16 && index == 0) // what stands beside an element, in the lower half of the lower word
+    if (const auto v = lower_of_ranked(w); v && places_.at(*v).beside == format)
+      return apply(Function::top_beside, *v);
   // A number in the upper half as bf16 is the same number as f32.
   if (format == Element::bf16 && index == 1)
     if (const auto r = rounded_to_bf16(w)) return r;
@@ -280,6 +283,9 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
       narrowed_.insert(Element::bf16);
       return read(t_.parts(w)[0].atom, Element::bf16, 0);
     }
+    if (t_.kind(w) == TermKind::linear && t_.raw(w) == 0xffff0000U && t_.parts(w).size() == 1 &&
+        t_.parts(w)[0].coefficient == 0xffff0000U) // the lower half of ~word in the upper one
+      return read(t_.bit_not(t_.parts(w)[0].atom), Element::bf16, 0);
     if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0xffff0000U) {
       narrowed_.insert(Element::bf16);
       return read(child(0), Element::bf16, 1);
@@ -289,6 +295,13 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
       return v ? std::optional(extremes_.join(*v, negate(*v), true)) : v;
     }
   }
+  if (format == Element::f32 && t_.kind(w) == TermKind::bit_xor) // the element in the upper half of one word
+    for (const std::size_t k : {0, 1})
+      if (t_.kind(child(k)) == TermKind::bit_and && t_.value(t_.children(child(k))[1]) == 0xffff0000U) {
+        const Word of = t_.children(child(k))[0];
+        if (!is_sign(child(1 - k), of, 0x7fff0000U)) continue;
+        if (const auto v = ranked(of); v && !places_.at(*v).beside) return apply(Function::top_value, *v);
+      }
   // Signs by their bits: of a word in f32, or of one half of it.
   const bool is_half = format == Element::f16 || format == Element::bf16;
   if (const bool flips = t_.kind(w) == TermKind::bit_xor;
@@ -588,10 +601,7 @@ std::optional<Number> ValuesOfWords::compute_f64(Word low) {
   if (fma) return arithmetic_->sum(arithmetic_->product(x[0], x[1]), x[2]);
   if (n == "v_add_f64") return arithmetic_->sum(x[0], x[1]);
   if (n == "v_mul_f64") return arithmetic_->product(x[0], x[1]);
-  const Number best = extremes_.join(x[0], x[1], n == "v_max_f64");
-  if (const auto p = places_.find(x[0]), q = places_.find(x[1]); p != places_.end() && q != places_.end())
-    places_[best] |= p->second | q->second;
-  return best;
+  return best_of(x[0], x[1], n == "v_max_f64");
 }
 
 ValuesOfWords::Flipped ValuesOfWords::flipped(Word w) const {
@@ -619,44 +629,157 @@ ValuesOfWords::Flipped ValuesOfWords::sign_of(Word w, Word high) const {
   return {high, f.by ^ of.by};
 }
 
+std::optional<Word> ValuesOfWords::not_nan(Word w) const {
+  // max(x + 0, -inf) is no NaN and no -0.
+  const auto instruction = [&](Word of, const char* mnemonic) -> const Instruction* {
+    if (t_.kind(of) != TermKind::function) return nullptr;
+    const Instruction& i = flow_.instruction(t_.raw(of) & 0xffffffffU);
+    return i.mnemonic == mnemonic ? &i : nullptr;
+  };
+  const auto is = [&](Word of, float constant) {
+    return t_.value(of) == std::bit_cast<std::uint32_t>(constant);
+  };
+  const Instruction* const most = instruction(w, "v_max_f32");
+  if (most == nullptr || !is_plain(*most) || t_.children(w).size() != 2) return std::nullopt;
+  const bool second = is(t_.children(w)[0], -INFINITY);
+  if (!second && !is(t_.children(w)[1], -INFINITY)) return std::nullopt;
+  const Word of = t_.children(w)[second ? 1 : 0];
+  const auto zero = [&](Word word) { return t_.value(word) == 0U; };
+  const std::span<const Word> sum = t_.children(of);
+  if (const Instruction* one = instruction(of, "v_add_f32"); one != nullptr && is_plain(*one)) {
+    if (sum.size() == 2 && (zero(sum[0]) || zero(sum[1]))) return zero(sum[1]) ? sum[0] : sum[1];
+  } else if (const Instruction* two = instruction(of, "v_pk_add_f32"); two != nullptr && is_plain(*two)) {
+    const runtime::isa::Modifiers& m = two->modifiers;
+    const std::uint8_t select = t_.raw(of) >> 32 == 0 ? m.op_sel : m.op_sel_hi;
+    if (sum.size() != 4 || m.neg_lo != 0 || m.neg_hi != 0) return std::nullopt;
+    const Word x = sum[select & 1U], y = sum[2 + (select >> 1 & 1U)];
+    if (zero(x) || zero(y)) return zero(y) ? x : y;
+  }
+  return std::nullopt;
+}
+
+Number ValuesOfWords::placed(Number v, Places places) {
+  Places& there = places_.try_emplace(v, places).first->second;
+  there.bits |= places.bits;
+  return v;
+}
+
+std::optional<Number> ValuesOfWords::moved_by(std::optional<Number> v, std::uint32_t bits) {
+  const auto among = v ? places_.find(*v) : places_.end();
+  if (among == places_.end() || (among->second.bits & bits) != 0) return std::nullopt;
+  const auto half = among->second.beside;
+  if (half && (bits & 0xffffU) != 0) return std::nullopt;
+  return placed(at_place(*v, half ? bits >> 16 : bits), {among->second.bits | bits, half});
+}
+
+Number ValuesOfWords::best_of(Number x, Number y, bool greatest) {
+  const Number best = extremes_.join(x, y, greatest);
+  if (const auto p = places_.find(x), q = places_.find(y);
+      p != places_.end() && q != places_.end() && p->second.beside == q->second.beside)
+    placed(best, {p->second.bits | q->second.bits, p->second.beside});
+  return best;
+}
+
 std::optional<Number> ValuesOfWords::ranked(Word low, Word high) {
   if (t_.kind(high) != TermKind::function) return std::nullopt;
   const Flipped f = flipped(low);
   if (const Flipped sign = sign_of(low, high); sign.base != 0) {
-    // max(x + 0, -inf) is no NaN and no -0; between the two max(y, y) may make a NaN a quiet one.
-    const auto plain = [&](Word w, const char* mnemonic, float constant) -> std::optional<Word> {
-      if (t_.kind(w) != TermKind::function || t_.children(w).size() != 2) return std::nullopt;
-      const Instruction& i = flow_.instruction(t_.raw(w) & 0xffffffffU);
-      if (i.mnemonic != mnemonic || !is_plain(i)) return std::nullopt;
-      for (const std::size_t k : {0, 1})
-        if (t_.value(t_.children(w)[k]) == std::bit_cast<std::uint32_t>(constant))
-          return t_.children(w)[1 - k];
-      return std::nullopt;
-    };
-    auto sum = plain(high, "v_max_f32", -INFINITY);
-    if (sum && t_.kind(*sum) == TermKind::function && t_.children(*sum).size() == 2 &&
-        t_.children(*sum)[0] == t_.children(*sum)[1]) {
-      const Instruction& i = flow_.instruction(t_.raw(*sum) & 0xffffffffU);
-      if (i.mnemonic == "v_max_f32" && is_plain(i)) sum = t_.children(*sum)[0];
-    }
-    if (!sum || !plain(*sum, "v_add_f32", 0)) return std::nullopt;
-    const auto x = read(high, Element::f32, 0);
-    if (!x) return x;
-    const Number v = ranked_at(*x, ~sign.by);
-    places_[v] |= ~sign.by;
-    return v;
+    const auto of = not_nan(high);
+    const auto x = of ? read(*of, Element::f32, 0) : std::nullopt;
+    return x ? std::optional(placed(ranked_at(*x, ~sign.by), {~sign.by, {}})) : x;
   }
-  if (f.by == 0) return std::nullopt;
-  const auto v = read_f64(f.base, high);
-  const auto among = v ? places_.find(*v) : places_.end();
-  if (among == places_.end() || (among->second & f.by) != 0) return std::nullopt;
-  const std::uint32_t bits = among->second | f.by;
-  const Number moved = at_place(*v, f.by);
-  places_[moved] |= bits;
-  return moved;
+  if (const auto v = ranked_beside(low, high)) return v;
+  return f.by == 0 ? std::nullopt : moved_by(read_f64(f.base, high), f.by);
+}
+
+std::optional<Number> ValuesOfWords::ranked_beside(Word low, Word high) {
+  const Flipped f = flipped(low);
+  const auto element = not_nan(high);
+  if (t_.kind(f.base) != TermKind::bit_xor || !element) return std::nullopt;
+  for (const std::size_t k : {0, 1}) {
+    const Flipped sign = sign_of(t_.children(f.base)[k], high), of = flipped(t_.children(f.base)[1 - k]);
+    if (sign.base == 0) continue;
+    const std::uint32_t by = ~(f.by ^ sign.by ^ of.by);
+    Word other = of.base;
+    std::uint32_t place = 0; // beside it, in a sum of what has no bit in common
+    if (t_.kind(other) == TermKind::linear && !t_.is_wide(other) && t_.parts(other).size() == 1 &&
+        t_.parts(other)[0].coefficient == 1) {
+      place = static_cast<std::uint32_t>(t_.raw(other));
+      other = t_.parts(other)[0].atom;
+    }
+    if (((by | place) & 0xffffU) != 0 || (t_.maybe(other) & ~std::uint64_t{0xffff}) != 0) return std::nullopt;
+    place ^= by;
+    const auto x = read(*element, Element::f32, 0);
+    for (const Element format : {Element::bf16, Element::f16}) {
+      forget_missing();
+      if (const auto it = read(other, format, 0); it && x)
+        return placed(beside(ranked_at(*x, place >> 16), *it), {place, format});
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Number> ValuesOfWords::ranked(Word w) {
+  if (context_ == nullptr) known({});
+  const std::uint64_t key = key_of(w, Element::f64, 1);
+  if (const auto at = context_->second.find(key); at != context_->second.end()) return at->second;
+  const auto v = compute_ranked(w);
+  return context_->second[key] = v;
+}
+
+std::optional<Number> ValuesOfWords::compute_ranked(Word w) {
+  constexpr std::uint32_t upper = 0xffff0000U;
+  const TermKind kind = t_.kind(w);
+  const auto child = [&](Word of, std::size_t k) { return t_.children(of)[k]; };
+  if (kind == TermKind::maximum_signed || kind == TermKind::minimum_signed) {
+    const Word a = child(w, 0), b = child(w, 1);
+    const auto x = ranked(a), y = ranked(b);
+    if (!x || !y || !places_.contains(*x) || !places_.contains(*y)) return std::nullopt;
+    return best_of(*x, *y, kind == TermKind::maximum_signed);
+  }
+  if (const Flipped f = flipped(w); f.by != 0 && (f.by & upper) == 0) return moved_by(ranked(f.base), f.by);
+  // (high ^ sign of high & 0x7fff0000) | ~place, of an element of which the lower half is 0.
+  if (kind != TermKind::bit_or) return std::nullopt;
+  const auto low = t_.value(child(w, 1));
+  const auto high = low && (*low & upper) == 0 ? turned(child(w, 0), 0x7fff0000U) : std::nullopt;
+  const auto of = high ? not_nan(*high) : std::nullopt;
+  if (!of || t_.value(t_.bit_and(*of, t_.constant(0xffffU))) != 0U) return std::nullopt;
+  const auto x = read(*of, Element::f32, 0);
+  const auto place = static_cast<std::uint32_t>(~*low & 0xffffU);
+  return x ? std::optional(placed(ranked_at(*x, place), {place, {}})) : x;
+}
+
+bool ValuesOfWords::is_sign(Word w, Word of, std::uint32_t mask) const {
+  if (t_.kind(w) != TermKind::bit_and || t_.value(t_.children(w)[1]) != mask) return false;
+  const Flipped sign = sign_of(t_.children(w)[0], of);
+  return sign.base != 0 && sign.by == 0;
+}
+
+std::optional<Word> ValuesOfWords::turned(Word w, std::uint32_t mask) const {
+  if (t_.kind(w) != TermKind::bit_xor) return std::nullopt;
+  for (const std::size_t k : {0, 1})
+    if (is_sign(t_.children(w)[1 - k], t_.children(w)[k], mask)) return t_.children(w)[k];
+  return std::nullopt;
 }
 
 std::optional<Number> ValuesOfWords::place_of_ranked(Word w) {
+  // The lower half of ~word.
+  if (t_.kind(w) == TermKind::bit_and && t_.value(t_.children(w)[1]) == 0xffffU) {
+    const Word of = t_.children(w)[0];
+    if (t_.kind(of) != TermKind::linear || t_.is_wide(of) || t_.parts(of).size() != 1 ||
+        (t_.raw(of) & 0xffffU) != 0xffffU || (t_.parts(of)[0].coefficient & 0xffffU) != 0xffffU)
+      return std::nullopt;
+    const auto v = ranked(t_.parts(of)[0].atom);
+    return v && !places_.at(*v).beside ? std::optional(apply(Function::top_place, *v)) : std::nullopt;
+  }
+  const bool half = t_.kind(w) == TermKind::shift_right && t_.value(t_.children(w)[1]) == 16U;
+  const auto v = lower_of_ranked(half ? t_.children(w)[0] : w);
+  return v && places_.at(*v).beside.has_value() == half ? std::optional(apply(Function::top_place, *v))
+                                                        : std::nullopt;
+}
+
+std::optional<Number> ValuesOfWords::lower_of_ranked(Word w) {
   // low ^ ~sign, in either order.
   const Flipped f = flipped(w);
   if (t_.kind(f.base) != TermKind::bit_xor) return std::nullopt;
@@ -668,7 +791,7 @@ std::optional<Number> ValuesOfWords::place_of_ranked(Word w) {
     if (const Flipped sign = sign_of(of, high); sign.base == 0 || (f.by ^ sign.by ^ low.by) != 0xffffffffU)
       continue;
     const auto v = read_f64(low.base, high);
-    if (v && places_.contains(*v)) return apply(Function::top_place, *v);
+    if (v && places_.contains(*v)) return v;
   }
   return std::nullopt;
 }
@@ -734,7 +857,8 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
   }
   const bool one_byte = n == "v_cvt_f32_fp8" || n == "v_cvt_f32_bf8",
              two_bytes = n == "v_cvt_pk_f32_fp8" || n == "v_cvt_pk_f32_bf8";
-  if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32" && !one_byte && !two_bytes) return std::nullopt;
+  if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32" && n != "v_cvt_f32_u32" && !one_byte && !two_bytes)
+    return std::nullopt;
   const auto two = [&](auto&& f) -> std::optional<Number> {
     const auto x = f32(0), y = f32(1);
     if (!x || !y) return std::nullopt;
@@ -851,8 +975,16 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }
     if (n == "v_cvt_f32_u32" && !a.empty()) {
-      if (const auto p = place_of_ranked(a[0])) return p;
-      const auto s = formulas_.number(a[0]);
+      Word x = a[0];
+      if (sdwa && m.src0_sel != Select::dword) { // a byte or a half
+        const auto* o = operand(0);
+        if (o == nullptr || o->sext) return std::nullopt;
+        const auto select = static_cast<unsigned>(m.src0_sel);
+        const unsigned size = select < 4 ? 8 : 16, at = select < 4 ? 8 * select : 16 * (select - 4);
+        x = t_.bit_and(t_.shr(x, t_.constant(at)), t_.constant((1U << size) - 1));
+      }
+      if (const auto p = place_of_ranked(x)) return p;
+      const auto s = formulas_.number(x);
       if (!s) return std::nullopt;
       return number_of(*s);
     }

@@ -113,6 +113,26 @@ private:
   /// What `top` compares: two words of which the upper one is an element as f32, of which 0 has no sign, and the lower one its place, or that
   /// of a result of comparisons and more bits of a place; ~place where the element is not negative.
   std::optional<Number> ranked(Word low, Word high);
+  /// The same in one word, an integer with its sign, of elements of 16 bits: the upper half is an element, turned round but for its sign where
+  /// it is negative, and the lower one ~place.
+  std::optional<Number> ranked(Word word);
+  std::optional<Number> compute_ranked(Word word);
+  /// x of max(x + 0, -inf), which is x without NaN and -0.
+  [[nodiscard]] std::optional<Word> not_nan(Word word) const;
+  /// Whether it is mask & the sign of x, all ones below 0; and x of x ^ that.
+  [[nodiscard]] bool is_sign(Word word, Word x, std::uint32_t mask) const;
+  [[nodiscard]] std::optional<Word> turned(Word word, std::uint32_t mask) const;
+  /// The same of two words with an element of 16 bits beside each in the lower half of the lower word, whose upper one is the place.
+  std::optional<Number> ranked_beside(Word low, Word high);
+  /// Of whose lower word `word` is what it was before it was turned round.
+  std::optional<Number> lower_of_ranked(Word word);
+  struct Places {
+    std::uint32_t bits = 0;        ///< of the lower word that places may have
+    std::optional<Element> beside; ///< what the lower half of it is, where the upper one is the place
+  };
+  Number placed(Number ranked, Places places);
+  std::optional<Number> moved_by(std::optional<Number> ranked, std::uint32_t bits);
+  Number best_of(Number x, Number y, bool greatest);
   /// The place of such a result, as a word.
   std::optional<Number> place_of_ranked(Word word);
   /// `word` is base, or its complement, exclusive or a constant.
@@ -123,7 +143,7 @@ private:
   [[nodiscard]] Flipped flipped(Word word) const;
   /// `word` is all ones where `high` is negative, and else 0, exclusive or a constant: {high, that constant}, or no word.
   [[nodiscard]] Flipped sign_of(Word word, Word high) const;
-  std::unordered_map<Number, std::uint32_t> places_; ///< bits that places of ranked elements may have
+  std::unordered_map<Number, Places> places_; ///< of ranked elements
   std::optional<Number> of_f64_function(Word word);
   std::optional<Number> compute_f64(Word word);
   /// The word that holds the same bits as `word` from `at` on, as deep as packing goes; where they are there. 0: zeros.

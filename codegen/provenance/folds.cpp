@@ -599,11 +599,24 @@ void Interpreter::fold_lanes(State& s, const Inst& i) {
 
 void Interpreter::top(State& s, const Inst& i) {
   const std::string claim = "the greatest elements are those of whole rows, each element once";
-  Term t = assemble(s, i.uses);
-  close(t);
-  if (t.partial) t = complete_term(std::move(t));
-  asks_nothing(t);
-  const std::size_t n = i.uses.size(), axes = i.access.extents.size();
+  const std::size_t n = i.position.size(), axes = i.access.extents.size();
+  const bool beside = i.uses.size() > n;
+  if (i.uses.size() != n && i.uses.size() != 2 * n)
+    refute(claim, std::to_string(i.uses.size()) + " for " + std::to_string(n), "");
+  const auto term_of = [&](std::size_t first) {
+    Term out = assemble(s, std::span(i.uses).subspan(first, n));
+    close(out);
+    if (out.partial) out = complete_term(std::move(out));
+    asks_nothing(out);
+    return out;
+  };
+  Term t = term_of(0), other;
+  if (beside) {
+    other = term_of(n);
+    std::vector<int> columns;
+    for (Term* of : {&t, &other}) rename(*of, columns);
+    t.columns = other.columns = columns;
+  }
   const auto threads = static_cast<std::size_t>(p_.threads());
   const auto mask = static_cast<std::size_t>(i.lane_mask);
   // Where each element stands along the axes, and as one number.
@@ -662,6 +675,7 @@ void Interpreter::top(State& s, const Inst& i) {
     }
     rest.push_back(columns_.intern(std::move(row)));
   }
+  if (beside) replace_in(other, replace);
   replace_in(t, replace);
   t.columns = std::move(rest);
   std::vector<Fact> facts;
@@ -692,6 +706,18 @@ void Interpreter::top(State& s, const Inst& i) {
              "elements from " + to_string(f.bound) + " on take part\n  hint   k.fill(x, axis, 0, " +
                  to_string(f.bound) + ", -INFINITY) before it, along its first axis");
   }
+  // What stands beside an element that is there is there, too.
+  for (const Fact& f : other.facts) {
+    std::size_t a = 0;
+    while (a < axes && !(f.index == over[a].first)) ++a;
+    for (const auto& [index, limit] : over)
+      if (mentions(f.bound, *index.as_atom()) || (a == axes && mentions(f.index, *index.as_atom())))
+        refute(claim, describe(other), "what stands beside them ends at " + to_string(f.bound));
+    if (a == axes)
+      facts.push_back({f.index, f.bound, anything});
+    else if (!f.condition && !(limited[a] && f.bound == over[a].second))
+      refute(claim, describe(other), "what stands beside them ends at " + to_string(f.bound));
+  }
   Sym count(1);
   for (std::size_t a = 0; a < axes; ++a) {
     if (i.access.extents[a] == 1)
@@ -711,7 +737,13 @@ void Interpreter::top(State& s, const Inst& i) {
   const Expr body = resolve(t.expr, t.columns, &asked);
   if (!asked.empty()) lost(body, asked.front());
   const TopOf best = x_.top(i.rank + 1, over, body);
-  out.expr = x_.normal((i.place ? best.place : best.value).back());
+  Expr found = (i.place || i.beside ? best.place : best.value).back();
+  if (i.beside) {
+    const Expr there = resolve(other.expr, t.columns, &asked);
+    if (!asked.empty()) lost(there, asked.front());
+    found = x_.at_place(found, over, there);
+  }
+  out.expr = x_.normal(found);
   tidy(out);
   s.regs[key(i.def)] = {std::move(out), false};
 }

@@ -48,8 +48,11 @@ public:
              std::to_string(i.lane_mask);
       break;
     case InstKind::top:
-      out += reg(i.def) + " = " + (i.place ? "place of " : "") + "number " + std::to_string(i.rank) +
-             " of the " + std::to_string(i.top) + " greatest of";
+      out += reg(i.def) + " = " +
+             (i.place    ? "place of "
+              : i.beside ? "what is beside "
+                         : "") +
+             "number " + std::to_string(i.rank) + " of the " + std::to_string(i.top) + " greatest of";
       for (const Reg& r : i.uses) out += " " + reg(r);
       out += " and lanes ^ " + std::to_string(i.lane_mask);
       break;

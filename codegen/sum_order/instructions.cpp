@@ -66,7 +66,7 @@ void Trees::one(const Inst& i) {
   }
   case InstKind::top:
     each_def(i, [&](int t, int) { // of all of the lanes' elements, in the order of their places
-      Key key = {best, static_cast<std::int64_t>(i.place), i.rank, i.top, i.lane_mask};
+      Key key = {best, i.place ? 1 : i.beside ? 2 : 0, i.rank, i.top, i.lane_mask};
       std::vector<Value> of;
       for (int lane = 0; lane < 64; ++lane)
         for (const Reg& u : i.uses)

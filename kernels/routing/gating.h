@@ -33,8 +33,9 @@ struct GroupedGating {
   double scale = 1;
   std::int64_t m = 64;
   [[nodiscard]] int members() const { return experts / groups; }
-  /// Of a group; 16 lanes have a token's logits.
-  [[nodiscard]] int lanes() const { return 16 / groups; }
+  /// Lanes that have a token's logits, and a group's of them.
+  [[nodiscard]] int row_lanes() const { return groups > 8 || experts > 256 ? 16 : 8; }
+  [[nodiscard]] int lanes() const { return row_lanes() / groups; }
   /// Elements that one instruction moves.
   [[nodiscard]] int vector() const { return std::gcd(members() / lanes(), 128 / codegen::bits(type)); }
 };

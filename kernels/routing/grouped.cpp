@@ -12,7 +12,7 @@ void check(const GroupedGating& s) {
   if (16 % s.groups != 0) refuse(fmt::format("--groups {}", s.groups), "1, 2, 4, 8 or 16");
   if (s.experts % 32 != 0 || s.experts > 512 || s.members() < 2)
     refuse(fmt::format("--experts {} in --groups {}", s.experts, s.groups),
-           "a multiple of 32 up to 512: 16 lanes have a token's logits, and a group has two experts");
+           "a multiple of 32 up to 512: 8 or 16 lanes have a token's logits, and a group has two experts");
   if (s.of_groups > s.groups)
     refuse(fmt::format("--topk-group {} of {} groups", s.of_groups, s.groups),
            "at most as many as there are");
@@ -28,7 +28,8 @@ void check(const GroupedGating& s) {
 // [grouped_gating]
 Program grouped_gating_program(const GroupedGating& s) {
   check(s);
-  constexpr int lanes = 16, threads = 256, rows = threads / lanes;
+  constexpr int threads = 64;
+  const int lanes = s.row_lanes(), rows = threads / lanes;
   const int G = s.groups, S = s.members(), v = s.vector(), L = s.lanes();
   Program k("grouped_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 22});
@@ -42,11 +43,6 @@ Program grouped_gating_program(const GroupedGating& s) {
     return select(g, value, select(value, g, select(place, j, x, none), x), none);
   };
 
-  // Over all experts; a single group is no index.
-  const auto best = [&](Monoid monoid, const std::function<Expr(Sym, Sym)>& of) {
-    const auto of_group = [&](Sym j) { return k.fold(monoid, Sym(S), [&](Sym i) { return of(j, i); }); };
-    return G == 1 ? of_group(Sym(0)) : k.fold(monoid, Sym(G), of_group);
-  };
   const auto rank = [&](Sym r, Sym j, Sym i) {
     return max(score(k(X, {r, j, i})) + k(B, {0, j, i}), none); // NaN is as minus infinity
   };
@@ -63,17 +59,13 @@ Program grouped_gating_program(const GroupedGating& s) {
                  : in_chosen(x, group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back());
     });
   };
-  // The score of expert `id`, and minus infinity of the others.
-  const auto of_expert = [&](Expr x, Sym i, Expr id) {
-    return choose(equal(integer(k.number(i)), truncated(id)), x, none);
-  };
   k.computes(W, [&](const auto& c) {
     Expr sum = k.constant(0);
     std::vector<Expr> weights;
     for (const Expr& id : chosen(c[0]).place) {
-      weights.push_back(best(Monoid::max, [&](Sym j, Sym i) {
-        return of_expert(score(k(X, {c[0], j, i})), Sym(S) * j + i, id);
-      }));
+      weights.push_back(score(k.at_place(id, {Sym(G), Sym(S)}, [&](const auto& i) {
+        return k(X, {c[0], i[0], i[1]});
+      })));
       sum = sum + weights.back();
     }
     const Expr weight = pick(k, c[1], weights) * s.scale;
@@ -84,11 +76,9 @@ Program grouped_gating_program(const GroupedGating& s) {
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv = parse_layout(fmt::format("(({0},{1},{2}),({3},{4})):(({3}@2,1@1,1@0),(1@2,{5}@2))", L, G,
                                              rows, v, S / (L * v), L * v));
-  const Sym number = Sym(S) * k.position(1) + k.position(2);
   const Fragment x = k.load(k.tile(X, {rows, G, S}, {row, 0, 0}), tv, v),
                  bias = k.load(k.tile(B, {1, G, S}, {0, 0, 0}), codegen::without_axis(tv, 0), std::min(v, 4));
-  const Fragment scores = k.map({x}, [&](const Exprs&a) { return score(a[0]); }),
-                 rank_of = k.map({scores, bias}, [](const Exprs&a) { return a[0] + a[1]; });
+  const Fragment rank_of = k.map({x, bias}, [&](const Exprs& a) { return score(a[0]) + a[1]; });
   Fragment open = rank_of;
   if (s.of_groups < G) {
     const auto two = k.top(2, rank_of, {2});
@@ -97,16 +87,26 @@ Program grouped_gating_program(const GroupedGating& s) {
     open = k.map({rank_of, of_group, groups.value.back(), groups.place.back()},
                  [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
   }
-  // A fold of folds: what stands between them says that each of the inner ones is whole.
-  const auto over_all = [&](Monoid monoid, const Fragment& of) {
-    const Fragment inner = k.map({k.fold(monoid, of, 2)}, [](const Exprs& a) { return a[0]; });
-    return G == 1 ? inner : k.fold(monoid, inner, 1);
-  };
-  const std::vector<Fragment> ids = k.top(s.k, open, {1, 2}).place;
+  // The logits of the chosen: beside their ranks, or where an expert has that number.
+  std::vector<Fragment> ids, chosen_x;
+  if (codegen::bits(s.type) == 16) {
+    const Program::Top best = k.top(s.k, open, x, {1, 2});
+    ids = best.place, chosen_x = best.beside;
+  } else {
+    ids = k.top(s.k, open, {1, 2}).place;
+    // A fold of folds: what stands between them says that each of the inner ones is whole.
+    for (const Fragment& id : ids) {
+      const Fragment at = k.map({x, id}, [&](const Exprs& a) {
+        const Expr number = k.number(Sym(S) * k.position(1) + k.position(2));
+        return choose(equal(integer(number), truncated(a[1])), a[0], none);
+      });
+      const Fragment inner = k.map({k.fold(Monoid::max, at, 2)}, [](const Exprs& a) { return a[0]; });
+      chosen_x.push_back(G == 1 ? inner : k.fold(Monoid::max, inner, 1));
+    }
+  }
   std::vector<Fragment> weights;
-  for (const Fragment& id : ids)
-    weights.push_back(over_all(
-        Monoid::max, k.map({scores, id}, [&](const Exprs& a) { return of_expert(a[0], number, a[1]); })));
+  for (const Fragment& of : chosen_x)
+    weights.push_back(k.map({of}, [&](const Exprs& a) { return score(a[0]); }));
   const int together = std::gcd(s.k, 4);
   const auto all = [&](const std::vector<Fragment>& of) {
     return side_by_side(k, of, lanes, {rows, s.k, 1});

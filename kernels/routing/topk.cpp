@@ -25,7 +25,7 @@ void check(const Gating& s) {
 // [topk_gating]
 Program gating_program(const Gating& s) {
   check(s);
-  constexpr int threads = 256;
+  constexpr int threads = 64;
   const int N = s.experts, v = s.vector(), lanes = s.lanes_used(), rows = threads / lanes;
   Program k("topk_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 24});
@@ -53,7 +53,7 @@ Program gating_program(const Gating& s) {
   const Layout tv = parse_layout(fmt::format("(({0},{1}),({2},{3})):(({2}@1,1@0),(1@1,{4}@1))", lanes, rows,
                                              v, N / (lanes * v), lanes * v));
   const Fragment x = k.load(k.tile(X, {rows, N}, {row, 0}), tv, v);
-  const auto [value, ids] = k.top(s.k, x, {1});
+  const auto [value, ids, beside] = k.top(s.k, x, {1});
   const int together = std::gcd(s.k, 4);
   const auto all = [&](const std::vector<Fragment>& of) { return side_by_side(k, of, lanes, {rows, s.k}); };
   k.store(all(ids), k.tile(I, {rows, s.k}, {row, 0}), together);

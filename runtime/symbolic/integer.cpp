@@ -94,6 +94,21 @@ std::optional<Term> three_bits(Terms& t, unsigned truth, const std::array<Term, 
     const unsigned x = (z + 1) % 3, y = (z + 2) % 3;
     if (truth == ((bits_of[x] & bits_of[y]) | bits_of[z])) return t.bit_or(t.bit_and(a[x], a[y]), a[z]);
   }
+  // Or operations on two of them and on what that gives and the third, or nothing, each itself or its complement.
+  const auto bits_by = [](unsigned which, unsigned x, unsigned y) {
+    return which == 0 ? x & y : which == 1 ? x | y : which == 2 ? x ^ y : x;
+  };
+  const auto by = [&](unsigned which, Term x, Term y) {
+    return which == 0 ? t.bit_and(x, y) : which == 1 ? t.bit_or(x, y) : which == 2 ? t.bit_xor(x, y) : x;
+  };
+  for (unsigned form = 0; form < 3 * 3 * 4 * 8; ++form) {
+    const unsigned z = form % 3, x = (z + 1) % 3, y = (z + 2) % 3, first = form / 3 % 3, then = form / 9 % 4,
+                   not_of = form / 36;
+    const auto bits = [&](unsigned k) { return bits_of[k] ^ ((not_of >> k & 1U) != 0 ? 0xffU : 0U); };
+    if (truth != bits_by(then, bits_by(first, bits(x), bits(y)), bits(z))) continue;
+    const auto term = [&](unsigned k) { return (not_of >> k & 1U) != 0 ? t.bit_not(a[k]) : a[k]; };
+    return by(then, by(first, term(x), term(y)), term(z));
+  }
   return std::nullopt;
 }
 

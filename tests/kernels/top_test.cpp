@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace top_test {
@@ -32,49 +33,58 @@ std::vector<int> greatest(std::vector<int> all, std::size_t count) {
   return all;
 }
 
-/// Rows of `n` in lanes as `tv` says: the `count` greatest, values and then places.
+/// Rows of `n` in lanes as `tv` says: the `count` greatest, values and then places, and then what another tensor has there.
 struct Asked {
   std::string arch = "gfx942";
   int n = 64, count = 4, lanes = 8, vector = 4;
-  bool f32 = true;
+  bool f32 = true, places = true;
+  std::optional<Element> beside{};
+  [[nodiscard]] int columns() const { return count * (1 + (places ? 1 : 0) + (beside ? 1 : 0)); }
 };
 Program program(const Asked& s, const std::function<Fragment(Program&, const Fragment&)>& before = {}) {
-  const int rows = 256 / s.lanes;
+  const int rows = 256 / s.lanes, columns = s.columns();
   Program k("top", Target::named(s.arch), 256);
   const Sym M = k.size("m", {.most = 1 << 20});
-  const Tensor Y = k.output("y", Element::f32, {M, 2 * s.count}),
+  const Tensor Y = k.output("y", Element::f32, {M, columns}),
                X = k.input("x", s.f32 ? Element::f32 : Element::bf16, {M, s.n});
-  const auto column = [&](Sym at, const auto& value, const auto& place) {
-    Expr e = value[0];
-    for (int d = 1; d < 2 * s.count; ++d) {
-      const auto i = static_cast<std::size_t>(d < s.count ? d : d - s.count);
-      e = select(k.number(at), k.constant(d), d < s.count ? value[i] : place[i], e);
-    }
+  const Tensor Z = s.beside ? k.input("z", *s.beside, {M, s.n}) : X;
+  const auto column = [&](Sym at, const std::vector<Expr>& all) {
+    Expr e = all[0];
+    for (int d = 1; d < columns; ++d)
+      e = select(k.number(at), k.constant(d), all[static_cast<std::size_t>(d)], e);
     return e;
   };
   k.computes(Y, [&](const auto& c) {
     const auto best = k.top(s.count, {Sym(s.n)}, [&](const auto& i) { return k(X, {c[0], i[0]}); });
-    return column(c[1], best.value, best.place);
+    std::vector<Expr> all = best.value;
+    if (s.places) all.insert(all.end(), best.place.begin(), best.place.end());
+    for (const Expr& place : best.place)
+      if (s.beside)
+        all.push_back(k.at_place(place, {Sym(s.n)}, [&](const auto& i) { return k(Z, {c[0], i[0]}); }));
+    return column(c[1], all);
   });
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv =
       parse_layout("((" + std::to_string(s.lanes) + "," + std::to_string(rows) + "),(" +
                    std::to_string(s.vector) + "," + std::to_string(s.n / s.lanes / s.vector) + ")):((" +
                    std::to_string(s.vector) + "@1,1@0),(1@1," + std::to_string(s.lanes * s.vector) + "@1))");
-  Fragment x = k.load(k.tile(X, {rows, s.n}, {row, 0}), tv, s.vector);
+  const int vector = std::has_single_bit(static_cast<unsigned>(s.vector)) ? s.vector : 1;
+  Fragment x = k.load(k.tile(X, {rows, s.n}, {row, 0}), tv, vector);
   if (before) x = before(k, x);
-  const auto [value, place] = k.top(s.count, x, {1});
-  std::vector<Fragment> of = value;
-  of.insert(of.end(), place.begin(), place.end());
+  const Program::Top best = s.beside
+                                ? k.top(s.count, x, k.load(k.tile(Z, {rows, s.n}, {row, 0}), tv, vector), {1})
+                                : k.top(s.count, x, {1});
+  std::vector<Fragment> of = best.value;
+  if (s.places) of.insert(of.end(), best.place.begin(), best.place.end());
+  of.insert(of.end(), best.beside.begin(), best.beside.end());
   of.push_back(k.zeros(Element::f32,
                        parse_layout("((" + std::to_string(s.lanes) + "," + std::to_string(rows) + ")," +
-                                    std::to_string(2 * s.count) + "):((0,1@0),1@1)"),
-                       {rows, 2 * s.count}));
+                                    std::to_string(columns) + "):((0,1@0),1@1)"),
+                       {rows, columns}));
   const Fragment all = k.map(of, [&](const std::vector<Expr>& a) {
-    const std::vector<Expr> v(a.begin(), a.begin() + s.count), p(a.begin() + s.count, a.end() - 1);
-    return column(k.position(1), v, p);
+    return column(k.position(1), {a.begin(), a.end() - 1});
   });
-  k.store(all, k.tile(Y, {rows, 2 * s.count}, {row, 0}), 2);
+  k.store(all, k.tile(Y, {rows, columns}, {row, 0}), columns % 2 == 0 ? 2 : 1);
   return k;
 }
 
@@ -103,7 +113,8 @@ std::vector<float> rows_of(int n, int rows) {
 float as_bf16(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000U); }
 
 void check(const Asked& s) {
-  INFO(s.arch << ", " << s.count << " of " << s.n << ", " << s.lanes << " lanes");
+  INFO(s.arch << ", " << s.count << " of " << s.n << ", " << s.lanes << " lanes, "
+              << (s.f32 ? "f32" : "bf16"));
   const int m = 10 * (256 / s.lanes) / 10 + 13;
   std::vector<float> x = rows_of(s.n, m);
   if (!s.f32) std::transform(x.begin(), x.end(), x.begin(), as_bf16);
@@ -111,13 +122,24 @@ void check(const Asked& s) {
   for (std::size_t i = 0; i < x.size(); ++i)
     std::memcpy(given.data() + i * (s.f32 ? 4 : 2), reinterpret_cast<const char*>(&x[i]) + (s.f32 ? 0 : 2),
                 s.f32 ? 4 : 2);
+  // Beside: any bits but those of a NaN.
+  std::mt19937 random(11);
+  std::vector<float> z(x.size());
+  kernels::Bytes other(2 * x.size());
+  for (std::size_t i = 0; s.beside && i < z.size(); ++i) do {
+      const auto code = static_cast<std::uint16_t>(random());
+      std::memcpy(other.data() + 2 * i, &code, 2);
+      z[i] = static_cast<float>(decode(*s.beside, code));
+    } while (std::isnan(z[i]));
   const kernels::Artifact artifact = kernels::build(program(s));
   const auto device = kernels::open_device("emulator", artifact.arch);
   dynamic_cast<runtime::EmulatorDevice&>(*device).options().checks = runtime::Checks::all();
-  const kernels::Bytes got = kernels::run(
-      *device, artifact, {kernels::Bytes(static_cast<std::size_t>(8 * m * s.count)), given}, {m})[0];
+  std::vector<kernels::Bytes> all = {kernels::Bytes(static_cast<std::size_t>(4 * m * s.columns())), given};
+  if (s.beside) all.push_back(other);
+  const kernels::Bytes got = kernels::run(*device, artifact, all, {m})[0];
   std::vector<float> y(got.size() / 4);
   std::memcpy(y.data(), got.data(), got.size());
+  const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v); };
   for (int r = 0; r < m; ++r) {
     const float* of = &x[static_cast<std::size_t>(r * s.n)];
     const auto number = [&](int i) { return std::isnan(of[i]) ? -infinity : of[i]; };
@@ -126,10 +148,13 @@ void check(const Asked& s) {
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return number(a) > number(b); });
     for (int d = 0; d < s.count; ++d) {
       const int at = order[static_cast<std::size_t>(d)];
-      const std::size_t to = static_cast<std::size_t>(r * 2 * s.count + d);
+      const auto column = [&](int part) {
+        return bits(y[static_cast<std::size_t>(r * s.columns() + part * s.count + d)]);
+      };
       INFO("row " << r << ", number " << d);
-      CHECK(y[to] == number(at));
-      CHECK(y[to + static_cast<std::size_t>(s.count)] == static_cast<float>(at));
+      CHECK(column(0) == bits(number(at) == 0 ? 0.0F : number(at))); // no -0
+      if (s.places) CHECK(column(1) == bits(static_cast<float>(at)));
+      if (s.beside) CHECK(column(s.places ? 2 : 1) == bits(z[static_cast<std::size_t>(r * s.n + at)]));
     }
   }
 }
@@ -187,6 +212,43 @@ TEST_CASE("top: ties, infinities, NaN and zeros of both signs as a stable sort h
   check({.n = 96, .count = 3, .lanes = 32, .vector = 1}); // three of a lane
   check({.arch = "gfx950", .n = 256, .count = 8, .lanes = 8, .vector = 8, .f32 = false});
   check({.arch = "gfx950", .n = 8, .count = 8, .lanes = 8, .vector = 1});
+  check({.n = 96, .count = 4, .vector = 3}); // places that are sums
+}
+
+TEST_CASE("top: elements of 16 bits, which are one word with their places") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    check({.arch = arch, .n = 256, .count = 8, .lanes = 4, .vector = 8, .f32 = false});
+    check({.arch = arch, .n = 64, .count = 1, .f32 = false});
+    check({.arch = arch, .n = 512, .count = 5, .lanes = 16, .vector = 2, .f32 = false});
+  }
+  check({.n = 64, .count = 16, .lanes = 64, .vector = 1, .f32 = false});
+  check({.n = 96, .count = 3, .lanes = 32, .vector = 1, .f32 = false}); // three of a lane
+  check({.n = 96, .count = 4, .vector = 3, .f32 = false});              // places that are sums
+}
+
+TEST_CASE("top: without places") {
+  for (const bool f32 : {true, false}) {
+    check({.n = 64, .count = 2, .f32 = f32, .places = false});
+    check({.arch = "gfx950", .n = 256, .count = 7, .lanes = 4, .f32 = f32, .places = false});
+    check({.n = 64, .count = 1, .lanes = 64, .vector = 1, .f32 = f32, .places = false});
+  }
+}
+
+TEST_CASE("top: what stands beside the greatest") {
+  for (const Element of : {Element::bf16, Element::f16})
+    for (const bool places : {true, false}) {
+      check({.n = 64, .count = 4, .places = places, .beside = of});
+      check({.arch = "gfx950",
+             .n = 256,
+             .count = 8,
+             .lanes = 8,
+             .vector = 8,
+             .f32 = false,
+             .places = places,
+             .beside = of});
+      check({.n = 96, .count = 3, .lanes = 32, .vector = 1, .places = places, .beside = of});
+      check({.n = 96, .count = 4, .vector = 3, .places = places, .beside = of});
+    }
 }
 
 namespace {

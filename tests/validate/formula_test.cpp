@@ -212,6 +212,13 @@ constexpr const char* instructions_950[] = {
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xea", "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xf8",
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x80", "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xfe",
     "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x96", // x ^ y ^ z
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x30", // x & ~y
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x0c", // ~x & y
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x5a", // x ^ z
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x1e", // x ^ (y | z)
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x07", // ~x & (~y | ~z)
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0x69", // ~(x ^ y ^ z)
+    "v_bitop3_b32 v8, v0, v1, v2 bitop3:0xbe", // (x ^ y) | z
     "v_bitop3_b16 v8, v0, v1, v2 bitop3:0xec",
 };
 

@@ -46,7 +46,7 @@ enum class InstKind : std::uint8_t {
   fold_values, ///< def = the monoid over all uses
   fold_lanes,  ///< def = use (+) use of lane ^ mask
   /// def = element number `rank` of the `top` greatest of all uses of the lanes that differ in `lane_mask`, or its place: `access.threads`
-  /// and `position` say where each use stands along the axes, of `access.extents`.
+  /// and `position` say where each use stands along the axes, of `access.extents`. After them may stand as many uses, what is beside each.
   top,
   /// def = (a, b), the uses, where a of the lanes whose bit `lane_mask` is set and b of the others have changed places:
   /// the first half of def at lane l is a of l, or b of l ^ mask where the bit is set.
@@ -129,6 +129,8 @@ struct Inst {
   int lane_mask = 0;
   int rank = 0, top = 0;    ///< top
   bool place = false;       ///< likewise
+  bool beside = false;      ///< top: what stands beside it, of the uses after those that have a `position`
+  bool places = true;       ///< top: somebody asks for a place in its list, or for what stands beside an element
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
   int turn = -1;            ///< await, signal, acquire: of Program::turns
   int print = -1;           ///< print: of Program::prints

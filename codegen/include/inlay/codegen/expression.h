@@ -190,6 +190,8 @@ public:
   /// so that the places are different ones, of minus infinities too. Along an extent of 1 there is no index: it is 0 in `body`.
   /// Requires: at most as many as there are.
   TopOf top(int count, std::span<const std::pair<Sym, Sym>> along, Expr body);
+  /// body at a place that `top` gives of those indices: max(i, i = place ? body(i) : -inf).
+  Expr at_place(Expr place, std::span<const std::pair<Sym, Sym>> along, Expr body);
   /// With every node for which `rewrite` gives another expression replaced by it, from the operands up.
   Expr rewrite(Expr e, const std::function<std::optional<Expr>(const ExprNode&)>& rewrite);
 

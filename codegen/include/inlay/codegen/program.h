@@ -164,12 +164,14 @@ struct FoldOp {
   int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
 };
 /// to(...) = element number `rank` of the `count` greatest of from along the axes, of equal ones that of the least place first, or its place
-/// (Expressions::top); every thread gets the result. Along the axes a row lies in one wave.
+/// (Expressions::top), or what `beside` has there; every thread gets the result. Along the axes a row lies in one wave.
 struct TopOp {
   int to = -1, from = -1;
   std::vector<int> axes;
   int rank = 0, count = 1;
   bool place = false;
+  int beside = -1; ///< a fragment laid out like `from`
+  bool of_beside = false; ///< what that has
 };
 /// A bit of the lane's number and a bit of the value's change places, as masks.
 struct LaneExchange {
@@ -464,6 +466,9 @@ public:
   /// `k.top(8, {N}, [&](const auto& i) { return k(X, {r, i[0]}); })`. See Expressions::top.
   TopOf top(int count, const std::vector<Sym>& extents,
             const std::function<Expr(const std::vector<Sym>&)>& body);
+  /// body where it stands at a place of `top` over the same extents.
+  Expr at_place(Expr place, const std::vector<Sym>& extents,
+                const std::function<Expr(const std::vector<Sym>&)>& body);
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
   /// A part of it: the sum of body(i) over begin <= i < end, i < extent.
   Expr sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body);
@@ -566,9 +571,14 @@ public:
   /// which are merged from lane to lane, whatever the elements are. Errors: CodegenError for a row of several waves, more than 64,
   /// more than there are, and elements that are no numbers of f32 or less.
   struct Top {
-    std::vector<Fragment> value, place;
+    std::vector<Fragment> value, place, beside;
   };
   Top top(int count, const Fragment& from, const std::vector<int>& axes, Where where = Where::current());
+  /// The same, and what another fragment, of bf16 or f16 and laid out like `from`, has at those places: in the specification
+  /// `k.at_place(place, {N}, [&](const auto& i) { return k(X, {r, i[0]}); })`. Errors: CodegenError for another layout or type, and more than
+  /// 2^16 places.
+  Top top(int count, const Fragment& from, const Fragment& beside, const std::vector<int>& axes,
+          Where where = Where::current());
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
   /// The trips from where `begin` lies on: the body's first `t` is begin / tile. `begin` is a number of whole tiles, a formula of the
@@ -702,6 +712,9 @@ public:
   [[nodiscard]] std::optional<Shares>& mutable_shares() { return shares_; }
 
 private:
+  /// An index of its own for each extent.
+  std::vector<std::pair<Sym, Sym>> along(const std::vector<Sym>& extents);
+  Top top(int count, const Fragment& from, const Fragment* beside, const std::vector<int>& axes, Where where);
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
   // A layout over the open role's work-items as one over all: every group of as many waves like the role.
   [[nodiscard]] Layout of_role(const Layout& tv, const Where& where) const;

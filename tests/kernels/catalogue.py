@@ -329,7 +329,7 @@ Each row is one build. *Claims*: proved for all sizes, + those that the launch c
 element, against plain loops in double. *Checks*: of all sanitizers. *Machine code*: whether it holds what its instructions say, within the budget of a build (`inlay validate` has none; [validation](validate.md)).
 *Clocks*: of a launch of *sizes* (nothing there: of the default ones, not timed), by the [cycle model](timing.md), with everything in memory; *bound*: its bytes, each counted once, at the model's bandwidth (peak of the
 data sheet times 0.8). A memory-bound kernel is to be at most 1.15 times that; below 1 is what the last writes leave in caches. topk_gating of 16 bits
-computes: lanes sort their logits. So does grouped_gating, DeepSeek-V3's (`inlay run grouped_gating --m 7 --scale 2.5`): sigmoids, the best groups, and the scores of the chosen experts, each by a fold.
+computes: lanes sort their logits. So does grouped_gating, DeepSeek-V3's (`inlay run grouped_gating --m 7 --scale 2.5`): sigmoids, the best groups, and of f32 the logits of the chosen experts, each by a fold.
 
 """
 

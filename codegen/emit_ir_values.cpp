@@ -515,8 +515,8 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
     const Value high = k.bitcast(x, Type::i32()), sign = k.ashr(high, number(31));
     const Value here = number(std::int64_t{of_use[u]} << shift), place = apart ? here : k.add(mine, here);
     if (one_word) {
-      all.push_back(
-          k.bit_or(k.bit_xor(high, k.bit_and(sign, number(0x7fff0000))), k.bit_xor(place, number(0xffff))));
+      all.push_back(k.add(k.bit_xor(high, k.bit_and(sign, number(0x7fff0000))), // v_xad_u32
+                          k.bit_xor(place, number(0xffff))));
       continue;
     }
     Value low = place;

@@ -739,14 +739,15 @@ std::optional<Number> ValuesOfWords::compute_ranked(Word w) {
     return best_of(*x, *y, kind == TermKind::maximum_signed);
   }
   if (const Flipped f = flipped(w); f.by != 0 && (f.by & upper) == 0) return moved_by(ranked(f.base), f.by);
-  // (high ^ sign of high & 0x7fff0000) | ~place, of an element of which the lower half is 0.
-  if (kind != TermKind::bit_or) return std::nullopt;
-  const auto low = t_.value(child(w, 1));
-  const auto high = low && (*low & upper) == 0 ? turned(child(w, 0), 0x7fff0000U) : std::nullopt;
+  // (high ^ sign of high & 0x7fff0000) + ~place, of an element of which the lower half is 0.
+  const bool sum = t_.kind(w) == TermKind::linear && !t_.is_wide(w) && t_.parts(w).size() == 1 &&
+                   t_.parts(w)[0].coefficient == 1 && (t_.raw(w) & upper) == 0;
+  const auto low = static_cast<std::uint32_t>(sum ? t_.raw(w) : 0);
+  const auto high = turned(sum ? t_.parts(w)[0].atom : w, 0x7fff0000U);
   const auto of = high ? not_nan(*high) : std::nullopt;
   if (!of || t_.value(t_.bit_and(*of, t_.constant(0xffffU))) != 0U) return std::nullopt;
   const auto x = read(*of, Element::f32, 0);
-  const auto place = static_cast<std::uint32_t>(~*low & 0xffffU);
+  const std::uint32_t place = ~low & 0xffffU;
   return x ? std::optional(placed(ranked_at(*x, place), {place, {}})) : x;
 }
 

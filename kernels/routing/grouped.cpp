@@ -38,14 +38,16 @@ Program grouped_gating_program(const GroupedGating& s) {
                B = k.input("bias", Element::f32, {1, G, S});
   const Expr none = k.constant(-INFINITY);
   const auto score = [](Expr x) { return rcp(exp(x * -1.0) + 1.0); };
-  // x where (g, j) is not after the last group that was chosen.
-  const auto in_chosen = [&](Expr x, Expr g, Expr j, Expr value, Expr place) {
-    return select(g, value, select(value, g, select(place, j, x, none), x), none);
+  // No bound where (g, j) is not after the last group that was chosen, else minus infinity.
+  const auto bound = [&](Expr g, Expr j, Expr value, Expr place) {
+    const Expr all = k.constant(INFINITY);
+    return select(g, value, select(value, g, select(place, j, all, none), all), none);
   };
+  const auto rank_of = [&](Expr x, Expr bias) {
+    return max(score(x) + bias, none);
+  }; // NaN is as minus infinity
 
-  const auto rank = [&](Sym r, Sym j, Sym i) {
-    return max(score(k(X, {r, j, i})) + k(B, {0, j, i}), none); // NaN is as minus infinity
-  };
+  const auto rank = [&](Sym r, Sym j, Sym i) { return rank_of(k(X, {r, j, i}), k(B, {0, j, i})); };
   const auto group = [&](Sym r, Sym j) {
     const auto two = k.top(2, {Sym(S)}, [&](const auto& i) { return rank(r, j, i[0]); });
     return two.value[0] + two.value[1];
@@ -54,9 +56,8 @@ Program grouped_gating_program(const GroupedGating& s) {
     const auto groups = k.top(s.of_groups, {Sym(G)}, [&](const auto& j) { return group(r, j[0]); });
     return k.top(s.k, {Sym(G), Sym(S)}, [&](const auto& i) {
       const Expr x = rank(r, i[0], i[1]);
-      return s.of_groups == G
-                 ? x
-                 : in_chosen(x, group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back());
+      if (s.of_groups == G) return x;
+      return min(x, bound(group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back()));
     });
   };
   k.computes(W, [&](const auto& c) {
@@ -78,14 +79,15 @@ Program grouped_gating_program(const GroupedGating& s) {
                                              rows, v, S / (L * v), L * v));
   const Fragment x = k.load(k.tile(X, {rows, G, S}, {row, 0, 0}), tv, v),
                  bias = k.load(k.tile(B, {1, G, S}, {0, 0, 0}), codegen::without_axis(tv, 0), std::min(v, 4));
-  const Fragment rank_of = k.map({x, bias}, [&](const Exprs& a) { return score(a[0]) + a[1]; });
-  Fragment open = rank_of;
+  Fragment open = k.map({x, bias}, [&](const Exprs& a) { return rank_of(a[0], a[1]); });
   if (s.of_groups < G) {
-    const auto two = k.top(2, rank_of, {2});
+    const auto two = k.top(2, open, {2});
     const Fragment of_group = k.map({two.value[0], two.value[1]}, [](const Exprs& a) { return a[0] + a[1]; });
     const auto groups = k.top(s.of_groups, of_group, {1});
-    open = k.map({rank_of, of_group, groups.value.back(), groups.place.back()},
-                 [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
+    const Fragment most = k.map({of_group, groups.value.back(), groups.place.back()}, [&](const Exprs& a) {
+      return bound(a[0], k.number(k.position(1)), a[1], a[2]);
+    });
+    open = k.map({open, most}, [](const Exprs& a) { return min(a[0], a[1]); });
   }
   // The logits of the chosen: beside their ranks, or where an expert has that number.
   std::vector<Fragment> ids, chosen_x;

@@ -36,21 +36,25 @@ public:
 
   /// Of any elements, at least one. Ensures: min(count, all.size()) of them.
   [[nodiscard]] std::vector<T> of(const std::vector<T>& all) const {
+    // Parts of as many elements each are merged as soon as there are two of them, so that few wait at a time.
     std::vector<std::vector<T>> parts;
+    std::vector<std::size_t> elements; // of each
+    const auto merge_last = [&] {
+      const std::vector<T> last = std::move(parts.back());
+      parts.pop_back(), parts.back() = merged(parts.back(), last);
+      const std::size_t of_last = elements.back();
+      elements.pop_back(), elements.back() += of_last;
+    };
     const std::size_t each = std::bit_ceil(count_);
     for (std::size_t begin = 0; begin < all.size(); begin += each) {
       const auto at = all.begin() + static_cast<std::ptrdiff_t>(begin);
       std::vector<T> part(at, at + static_cast<std::ptrdiff_t>(std::min(each, all.size() - begin)));
       for (const auto& [a, b] : sorting_network(part.size())) exchange(part[a], part[b]);
       if (part.size() > count_) part.erase(part.begin() + static_cast<std::ptrdiff_t>(count_), part.end());
-      parts.push_back(std::move(part));
+      parts.push_back(std::move(part)), elements.push_back(each);
+      while (parts.size() > 1 && elements.back() == elements[elements.size() - 2]) merge_last();
     }
-    while (parts.size() > 1) {
-      std::vector<std::vector<T>> next;
-      for (std::size_t p = 0; p + 1 < parts.size(); p += 2) next.push_back(merged(parts[p], parts[p + 1]));
-      if (parts.size() % 2 == 1) next.push_back(std::move(parts.back()));
-      parts = std::move(next);
-    }
+    while (parts.size() > 1) merge_last();
     return std::move(parts[0]);
   }
 

@@ -1,12 +1,7 @@
-# LLVM and lld, in one place: INLAY_LLVM is what links them. Included by each folder that does.
+# LLVM and lld, in one place: INLAY_LLVM is what links them. Included by each folder that does. It is a library of lld and of the AMDGPU part
+# alone, whose names are bound where they are linked: 84 MB where libLLVM and the ICU that it asks for have 185, and a third of the loader's work.
 find_package(LLVM 22.1 REQUIRED CONFIG)
 find_package(LLD REQUIRED CONFIG HINTS ${LLVM_LIBRARY_DIR}/cmake/lld /usr/lib/llvm-22/lib/cmake/lld)
-if(NOT INLAY_SELF_CONTAINED)
-  set(INLAY_LLVM LLVM lldELF lldCommon)
-  return()
-endif()
-
-# A package that carries LLVM with it has a library of lld and of the AMDGPU part alone: 84 MB where libLLVM and the ICU that it asks for have 185.
 set(INLAY_LLVM inlay_llvm)
 if(TARGET inlay_llvm)
   return()
@@ -34,6 +29,6 @@ target_include_directories(inlay_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(Z3 REQUIRED IMPORTED_TARGET z3) # which LLVM's support library names
 target_link_libraries(inlay_llvm PRIVATE -Wl,--whole-archive ${inlay_llvm_archives} -Wl,--no-whole-archive z zstd PkgConfig::Z3
-  -Wl,--gc-sections -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/inlay_llvm.map)
+  -Wl,-Bsymbolic -Wl,-z,pack-relative-relocs -Wl,--strip-debug -Wl,--gc-sections -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/inlay_llvm.map)
 set_target_properties(inlay_llvm PROPERTIES EXPORT_NAME llvm LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib INSTALL_RPATH "$ORIGIN")
 install(TARGETS inlay_llvm EXPORT inlayTargets ${inlay_carried} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

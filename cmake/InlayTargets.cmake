@@ -45,8 +45,10 @@ if(INLAY_SANITIZE)
 endif()
 
 # For install(TARGETS): with the libraries that not every Linux has, in a package that carries them.
-set(inlay_carried RUNTIME_DEPENDENCIES PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|z)[.]so" "^ld-linux"
-    POST_EXCLUDE_REGEXES "inlay_")
+if(INLAY_SELF_CONTAINED)
+  set(inlay_carried RUNTIME_DEPENDENCIES PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|z)[.]so" "^ld-linux"
+      POST_EXCLUDE_REGEXES "inlay_")
+endif()
 
 # inlay_library(algebra SOURCES a.cpp b.cpp PUBLIC fmt::fmt PRIVATE z3)
 # Declares target inlay_<name> (alias inlay::<name>) with the public headers of <name>/include.

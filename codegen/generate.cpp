@@ -8,6 +8,7 @@
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetLowering.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/InstIterator.h>
@@ -15,6 +16,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 
+#include <map>
 #include <mutex>
 #include <sstream>
 
@@ -99,6 +101,97 @@ void attribute(std::string& assembly) {
   }
   assembly = std::move(out);
 }
+
+// What blocks of assembly overwrite, by their texts: `{v20}`, `{v21}`, .. LLVM's passes over IR read a block's whole list anew for each of
+// its results, so it is kept from them, and is the instruction's from the first pass over instructions on.
+struct Overwrites {
+  std::vector<std::string> registers;
+  bool memory = false; ///< `~{memory}`, a name that LLVM looks for among all of its registers
+  bool given = false;  ///< to an instruction
+};
+using Overwritten = std::map<std::string, Overwrites, std::less<>>;
+
+Overwritten take_overwritten(llvm::Module& module) {
+  Overwritten out;
+  for (llvm::Function& f : module)
+    for (llvm::Instruction& i : llvm::instructions(f)) {
+      auto* const call = llvm::dyn_cast<llvm::CallInst>(&i);
+      if (!call || !call->isInlineAsm()) continue;
+      const auto* const block = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+      Overwrites here;
+      std::string left;
+      llvm::SmallVector<llvm::StringRef> all;
+      block->getConstraintString().split(all, ',');
+      for (const llvm::StringRef c : all)
+        if ((c.starts_with("~{v") || c.starts_with("~{a")) && llvm::isDigit(c[3]))
+          here.registers.push_back(c.drop_front().str());
+        else if (c == "~{memory}")
+          here.memory = true;
+        else
+          left += (left.empty() ? "" : ",") + c.str();
+      if (here.registers.empty()) continue;
+      const Overwrites& of = out.try_emplace(block->getAsmString().str(), here).first->second;
+      if (of.registers != here.registers || of.memory != here.memory)
+        continue; // another list of one text stays
+      call->setCalledOperand(llvm::InlineAsm::get(block->getFunctionType(), block->getAsmString(), left,
+                                                  block->hasSideEffects(), block->isAlignStack(),
+                                                  block->getDialect(), block->canThrow()));
+    }
+  return out;
+}
+
+class GiveOverwritten : public llvm::MachineFunctionPass {
+public:
+  explicit GiveOverwritten(Overwritten& of) : MachineFunctionPass(id_), of_(of) {}
+  llvm::StringRef getPassName() const override { return "inlay: what blocks overwrite"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& use) const override {
+    use.setPreservesCFG();
+    MachineFunctionPass::getAnalysisUsage(use);
+  }
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    bool changed = false;
+    for (llvm::MachineBasicBlock& block : function)
+      for (llvm::MachineInstr& i : block) {
+        if (!i.isInlineAsm()) continue;
+        const auto found =
+            of_.find(std::string_view(i.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName()));
+        if (found == of_.end()) continue;
+        give(i, found->second, function);
+        found->second.given = changed = true;
+      }
+    return changed;
+  }
+
+private:
+  // As instruction selection does, before what else is overwritten.
+  static void give(llvm::MachineInstr& i, const Overwrites& what, llvm::MachineFunction& function) {
+    const llvm::TargetRegisterInfo& info = *function.getSubtarget().getRegisterInfo();
+    const llvm::TargetLowering& lowering = *function.getSubtarget().getTargetLowering();
+    unsigned at = llvm::InlineAsm::MIOp_FirstOperand;
+    while (at < i.getNumOperands() && i.getOperand(at).isImm()) {
+      const llvm::InlineAsm::Flag group(static_cast<std::uint32_t>(i.getOperand(at).getImm()));
+      if (group.isClobberKind()) break;
+      at += 1 + group.getNumOperandRegisters();
+    }
+    const std::vector<llvm::MachineOperand> rest(i.operands_begin() + at, i.operands_end());
+    while (i.getNumOperands() > at) i.removeOperand(i.getNumOperands() - 1);
+    const llvm::MachineInstrBuilder builder(function, i);
+    for (const std::string& name : what.registers) {
+      const llvm::Register r = lowering.getRegForInlineAsmConstraint(&info, name, llvm::MVT::Other).first;
+      INLAY_CHECK(r.isPhysical(), "LLVM knows the register " + name);
+      builder.addImm(llvm::InlineAsm::Flag(llvm::InlineAsm::Kind::Clobber, 1))
+          .addReg(r, llvm::RegState::ImplicitDefine | llvm::RegState::EarlyClobber);
+    }
+    for (const llvm::MachineOperand& o : rest) builder.add(o);
+    llvm::MachineOperand& flags = i.getOperand(llvm::InlineAsm::MIOp_ExtraInfo);
+    if (what.memory)
+      flags.setImm(flags.getImm() | llvm::InlineAsm::Extra_MayLoad | llvm::InlineAsm::Extra_MayStore);
+  }
+
+  Overwritten& of_;
+  static char id_;
+};
+char GiveOverwritten::id_ = 0;
 
 // Ends the life of what a block leaves in registers and nobody reads, each by an instruction of its own that makes no code.
 // Otherwise LLVM's live variables find such a register dead piece by piece, halves, registers, pairs, tuples, and note each piece at
@@ -224,6 +317,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool ke
   static std::mutex one_at_a_time; // the options above are the process's
   const std::lock_guard lock(one_at_a_time);
   const Switches switches(keep_order, has_block(module));
+  Overwritten overwritten = take_overwritten(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
@@ -232,6 +326,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool ke
   llvm::TargetPassConfig* const config = machine.createPassConfig(passes);
   config->setDisableVerify(true);
   config->disablePass(&llvm::LiveDebugValuesID); // variables' places; there are lines alone
+  config->insertPass(&llvm::FinalizeISelID, new GiveOverwritten(overwritten));
   config->insertPass(&llvm::ProcessImplicitDefsID, new EndDeadRegisters);
   config->insertPass(&llvm::PostRAHazardRecognizerID, new WideStores);
   passes.add(config);
@@ -246,6 +341,8 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool ke
     throw InternalError("LLVM cannot write assembly");
   passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(module);
+  for (const auto& [words, of] : overwritten)
+    INLAY_CHECK(of.given, "each block of assembly has what it overwrites");
   std::string assembly(text.str());
   attribute(assembly);
   return assembly;

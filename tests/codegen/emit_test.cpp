@@ -273,4 +273,44 @@ TEST_CASE("occupancy follows the register file") {
   CHECK(t.occupancy(512) == 1);
 }
 
+TEST_CASE("what lives across blocks of assembly is in registers that they do not overwrite") {
+  const std::string arch = GENERATE("gfx942", "gfx950");
+  const auto overwritten = [](int last, const std::string& file) {
+    std::string out;
+    for (int n = 0; n <= last; ++n) out += "~{" + file + std::to_string(n) + "},";
+    return out;
+  };
+  // Two blocks of one text, of which the second overwrites more; another with a result.
+  const auto stored_in = [&](int first, int second, int third) {
+    const std::string text = R"(
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @across(ptr addrspace(1) %p) "amdgpu-flat-work-group-size"="64,64" {
+  %i = call i32 @llvm.amdgcn.workitem.id.x()
+  %at = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  %x = load i32, ptr addrspace(1) %at
+  call void asm sideeffect "; a block", ")" +
+                             overwritten(first, "v") + overwritten(255, "a") +
+                             R"(~{memory}"()
+  call void asm sideeffect "; a block", ")" +
+                             overwritten(second, "v") + overwritten(255, "a") +
+                             R"(~{memory}"()
+  %r = call { i32, i32 } asm sideeffect "; another of $0", "=v,={v3},v,~{v0},~{v1},~{v2},)" +
+                             overwritten(third, "v").substr(24) + overwritten(255, "a") + R"(~{scc}"(i32 %x)
+  %y = extractvalue { i32, i32 } %r, 1
+  %z = add i32 %x, %y
+  store i32 %z, ptr addrspace(1) %at
+  ret void
+})";
+    const std::string assembly = emit(IrModule::parse(text), Target::named(arch)).assembly;
+    const std::size_t load = assembly.find("global_load_dword v");
+    REQUIRE(load != std::string::npos);
+    return std::stoi(assembly.substr(load + 19));
+  };
+  CHECK(stored_in(9, 9, 9) > 9);
+  CHECK(stored_in(9, 9, 9) < 40);
+  CHECK(stored_in(40, 9, 9) > 40);
+  CHECK(stored_in(9, 60, 9) > 60);
+  CHECK(stored_in(9, 9, 77) > 77);
+}
+
 } // namespace emit_test

@@ -247,6 +247,9 @@ const Content::Coordinates& Content::coordinates(const Layout& threads, std::siz
     for (const int c : along)
       number.push_back(
           static_cast<int>(std::lower_bound(different.begin(), different.end(), c) - different.begin()));
+    std::vector<int>& first = all.first.emplace_back(different.size());
+    for (std::size_t th = number.size(); th-- > 0;)
+      first[static_cast<std::size_t>(number[th])] = static_cast<int>(th);
     all.different.push_back(std::move(different));
   }
   return coordinates_.emplace_back(threads, std::move(all)).second;
@@ -302,22 +305,10 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
       if ((all || a.masked[axis]) && (c[axis] < 0 || c[axis] >= in.extent[axis])) return false;
     return in.looks.empty() || seen(in, c.span()).has_value(); // what a window looks at is always compared
   };
-  // Along each axis, for each coordinate that a work-item has: its first and last element there.
-  struct Along {
-    std::int64_t first, last;
-    bool in_first, in_last; ///< or nobody asks
-    Wide place;             ///< of the last one
+  // Along an axis, where the first or the last element of a work-item is that has coordinate d there.
+  const auto along_at = [&](std::size_t axis, int d, std::size_t e) {
+    return a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + d + a.elements[e][axis];
   };
-  std::vector<std::vector<Along>> along(axes);
-  for (std::size_t axis = 0; axis < axes; ++axis)
-    for (const int d : thread.different[axis]) {
-      const auto at = [&](std::size_t e) {
-        return a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + d + a.elements[e][axis];
-      };
-      const auto is_in = [&](std::int64_t c) { return !a.masked[axis] || (c >= 0 && c < in.extent[axis]); };
-      const std::int64_t one = at(0), other = at(count - 1);
-      along[axis].push_back({one, other, is_in(one), is_in(other), place(in.modes[axis], other)});
-    }
   Coordinate c(axes, 0);
   // Who is nearest to the ends: of those inside and of those outside the first and the last in memory and along each axis.
   std::vector<std::size_t> chosen;
@@ -330,12 +321,84 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
       thread = th, value = v, found = true;
     }
   };
-  std::vector<Best> best(4 + 4 * axes);
+  std::vector<Best> best(8 + 4 * axes);
   std::size_t some = 0, borders = 0;
   bool was_in = true;
   const std::vector<std::size_t>& others = some_of(point);
   auto other = others.begin();
-  for (std::size_t th = 0; th < static_cast<std::size_t>(p_.threads()); ++th) {
+  // Where all work-items are on one side of each end, their places alone tell them apart.
+  const auto side = [&](std::size_t axis, int d, std::size_t e) {
+    const std::int64_t at = along_at(axis, d, e);
+    return at < 0 ? -1 : at < in.extent[axis] ? 0 : 1;
+  };
+  bool even = in.looks.empty() && !a.idle && inst.waves.all();
+  for (std::size_t axis = 0; axis < axes && even; ++axis)
+    for (const std::size_t e : {std::size_t{0}, count - 1})
+      even = even && (!a.masked[axis] || side(axis, thread.different[axis].front(), e) ==
+                                             side(axis, thread.different[axis].back(), e));
+  if (even) {
+    // Along a single mode places follow the coordinate, and who has its least and its greatest is chosen below.
+    std::size_t moving = 0, ordered = 0;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const bool moves = thread.different[axis].size() > 1;
+      moving += moves;
+      ordered += moves && !a.gathered(axis) && in.modes[axis].size() == 1 && in.modes[axis][0].second != 0;
+    }
+    if (moving != 1 || ordered != 1) {
+      std::vector<std::vector<Wide>> places(axes);
+      for (std::size_t axis = 0; axis < axes; ++axis) {
+        places[axis].reserve(thread.different[axis].size());
+        for (const int d : thread.different[axis])
+          places[axis].push_back(place(in.modes[axis], along_at(axis, d, count - 1)));
+      }
+      std::size_t least = 0, most = 0;
+      Wide least_at = 0, most_at = 0;
+      for (std::size_t th = 0; th < static_cast<std::size_t>(p_.threads()); ++th) {
+        Wide at = 0;
+        for (std::size_t axis = 0; axis < axes; ++axis)
+          at += places[axis][static_cast<std::size_t>(thread.number[axis][th])];
+        if (th == 0 || at < least_at) least = th, least_at = at;
+        if (th == 0 || at > most_at) most = th, most_at = at;
+      }
+      chosen = {least, most};
+    }
+    for (std::size_t n = 0; n < std::min<std::size_t>(others.size(), 2); ++n) chosen.push_back(others[n]);
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      for (const int th : {thread.first[axis].front(), thread.first[axis].back()})
+        chosen.push_back(a.gathered(axis) ? 0 : static_cast<std::size_t>(th));
+  }
+  // Elsewhere for each coordinate that a work-item has: its first and last element there.
+  struct Along {
+    std::int64_t first, last;
+    bool in_first, in_last; ///< or nobody asks
+    Wide place;             ///< of the last one
+  };
+  std::vector<std::vector<Along>> along(axes);
+  for (std::size_t axis = 0; axis < axes && !even; ++axis) {
+    along[axis].reserve(thread.different[axis].size());
+    for (const int d : thread.different[axis]) {
+      const auto is_in = [&](std::int64_t at) {
+        return !a.masked[axis] || (at >= 0 && at < in.extent[axis]);
+      };
+      const std::int64_t one = along_at(axis, d, 0), last = along_at(axis, d, count - 1);
+      along[axis].push_back({one, last, is_in(one), is_in(last), place(in.modes[axis], last)});
+    }
+  }
+  // Those with one coordinate say the same of all work-items: the first one of each kind is nearest there.
+  bool same_first = true, same_last = true;
+  Wide same_at = in.offset;
+  std::vector<std::size_t> moving;
+  for (std::size_t axis = 0; axis < axes && !even; ++axis) {
+    if (along[axis].size() > 1 || !in.looks.empty()) {
+      moving.push_back(axis);
+      continue;
+    }
+    const Along& x = along[axis].front();
+    same_first = same_first && x.in_first, same_last = same_last && x.in_last;
+    same_at += x.place;
+  }
+  const bool some_same = moving.size() < axes;
+  for (std::size_t th = 0; !even && th < static_cast<std::size_t>(p_.threads()); ++th) {
     if (!inst.waves.contains(static_cast<int>(th) / p_.target().wave_size)) continue;
     if (a.idle) {
       std::int64_t sum = 0, rest = static_cast<std::int64_t>(th);
@@ -345,9 +408,9 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
       }
       if (sum != 0) continue;
     }
-    bool in_first = true, in_last = true;
-    Wide at = in.offset;
-    for (std::size_t axis = 0; axis < axes; ++axis) {
+    bool in_first = same_first, in_last = same_last;
+    Wide at = same_at;
+    for (const std::size_t axis : moving) {
       const Along& x = along[axis][static_cast<std::size_t>(thread.number[axis][th])];
       in_first = in_first && x.in_first, in_last = in_last && x.in_last;
       at += x.place;
@@ -364,10 +427,14 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     }
     const std::size_t of = in_last ? 0 : 2;
     best[of].offer(th, at), best[of + 1].offer(th, -at);
-    for (std::size_t axis = 0; axis < axes; ++axis) {
+    for (const std::size_t axis : moving) {
       const Along& x = along[axis][static_cast<std::size_t>(thread.number[axis][th])];
       best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{x.last});
       best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{x.first});
+    }
+    if (some_same) {
+      best[4 + 4 * axes + (in_last ? 0 : 1)].offer(th, 0);
+      best[4 + 4 * axes + (in_first ? 2 : 3)].offer(th, 0);
     }
     while (other != others.end() && *other < th) ++other;
     if (other != others.end() && *other == th && some++ < 2) chosen.push_back(th);

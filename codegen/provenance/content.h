@@ -64,6 +64,7 @@ private:
     std::vector<std::vector<int>> at;        ///< [axis][work-item]
     std::vector<std::vector<int>> different; ///< [axis]: those that there are, each once
     std::vector<std::vector<int>> number;    ///< [axis][work-item]: which of them it is at
+    std::vector<std::vector<int>> first;     ///< [axis][which of them]: the first work-item there
   };
   const Coordinates& coordinates(const Layout& threads, std::size_t axes);
   // A few work-items, other ones at each point.

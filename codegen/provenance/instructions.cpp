@@ -459,25 +459,27 @@ void Interpreter::write(State& s, const Inst& i) {
   const int count = static_cast<int>(i.access.elements.size());
   const auto& readings = s.readings[stage_of(i)];
   const bool is_read = !readings.empty();
-  int last_batch = -1, last_from = -1;
-  bool published = true; // what that one wrote, from that half
+  int last_batch = -1, last_wave = -1, last_half = -1;
+  bool published = true; // what that one wrote, from that wave to that half
+  Cell* const held = cells.data();
+  const int* const place_of = r.places.data();
   for (int thread = 0; thread < p_.threads(); ++thread) {
     if (!r.acts[static_cast<std::size_t>(thread)]) continue;
-    const int wave = thread / p_.target().wave_size;
+    const int wave = thread / p_.target().wave_size, half = half_of(wave);
     for (int slot = thread * count; slot < (thread + 1) * count; ++slot) {
-      const int place = r.places[static_cast<std::size_t>(slot)];
-      Cell& c = cells[static_cast<std::size_t>(place)];
+      const int place = place_of[slot];
+      Cell& c = held[place];
       if (c.batch == batch)
         refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
                "element " + std::to_string(place) + " is written twice, at last by work-item " +
                    std::to_string(thread));
-      if (c.term >= 0 && (c.batch != last_batch || 2 * half_of(c.wave) + half_of(wave) != last_from)) {
-        last_batch = c.batch, last_from = 2 * half_of(c.wave) + half_of(wave);
+      if (c.term >= 0 && (c.batch != last_batch || c.wave != last_wave || half != last_half)) {
+        last_batch = c.batch, last_wave = c.wave, last_half = half;
         const Passed& passed = s.batches[static_cast<std::size_t>(c.batch)].passed;
-        published = c.wave < 0 ? passed.published(s.barriers)
-                               : passed.there(s.barriers, half_of(c.wave), half_of(wave));
+        published =
+            c.wave < 0 ? passed.published(s.barriers) : passed.there(s.barriers, half_of(c.wave), half);
       }
-      if (c.term >= 0 && !of_wave(c, wave) && !published)
+      if (c.term >= 0 && !published && !of_wave(c, wave))
         refute("writes to " + t.name + " of different waves are ordered", "",
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " overwrites what " +
                    (c.wave < 0 ? "others" : "wave " + std::to_string(c.wave)) +
@@ -633,49 +635,53 @@ void Interpreter::read(State& s, const Inst& i) {
   Read& known = reads_[&i];
   const bool fresh = !known.touched;
   if (fresh) known.from.resize(r.places.size()), known.of.resize(r.places.size());
-  bool as_before = !fresh;        // slot by slot the same was written as when the instruction ran last
+  int differs = fresh ? 1 : 0;    // 0: slot by slot the same was written as when the instruction ran last
   std::vector<int> terms;         // that are read
   int last_term = -1, which = 0;  // the number of that one among them
   const Passed* passed = nullptr; // of the last batch
   int last_batch = -1;
   bool ok_any_wave = false;
+  const auto unwritten_at = [&](int thread, int place) {
+    refute("what is read from " + t.name + " was written", to_string(i.access.threads),
+           "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) + unwritten(t));
+  };
+  if (cells.empty() && !r.places.empty()) unwritten_at(0, r.places[0]);
+  const Cell* const held = cells.data();
+  const int* const place_of = r.places.data();
   int *const known_from = known.from.data(), *const known_of = known.of.data();
   for (int thread = 0; thread < p_.threads(); ++thread) {
     const int wave = thread / p_.target().wave_size;
-    for (int at = thread * count; at < (thread + 1) * count; ++at) {
-      const auto slot = static_cast<std::size_t>(at);
-      const int place = r.places[slot];
-      const Cell* c = cells.empty() ? nullptr : &cells[static_cast<std::size_t>(place)];
-      if (!c || c->term < 0)
-        refute("what is read from " + t.name + " was written", to_string(i.access.threads),
-               "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) +
-                   unwritten(t));
-      if (c->batch != last_batch) {
-        last_batch = c->batch;
-        passed = &s.batches[static_cast<std::size_t>(c->batch)].passed;
+    // The waves beside a role read nothing: what they would see stands in the table for nobody.
+    const bool acts = r.acts[static_cast<std::size_t>(thread)];
+    for (int slot = thread * count; slot < (thread + 1) * count; ++slot) {
+      const int place = place_of[slot];
+      const Cell& c = held[place];
+      if (c.term < 0) unwritten_at(thread, place);
+      if (c.batch != last_batch) {
+        last_batch = c.batch;
+        passed = &s.batches[static_cast<std::size_t>(c.batch)].passed;
         ok_any_wave = passed->published(s.barriers);
       }
-      // The waves beside a role read nothing: what they would see stands in the table for nobody.
-      if (r.acts[static_cast<std::size_t>(thread)] && !ok_any_wave &&
-          !(of_wave(*c, wave) ? passed->done
-                              : c->wave >= 0 && passed->there(s.barriers, half_of(c->wave), half_of(wave))))
+      if (acts && !ok_any_wave &&
+          !(of_wave(c, wave) ? passed->done
+                             : c.wave >= 0 && passed->there(s.barriers, half_of(c.wave), half_of(wave))))
         refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what " +
-                   (c->wave < 0 ? "all waves" : "wave " + std::to_string(c->wave)) +
+                   (c.wave < 0 ? "all waves" : "wave " + std::to_string(c.wave)) +
                    " wrote, with no wait and barrier between");
-      if (c->term != last_term) {
+      if (c.term != last_term) {
         if (last_term >= 0 &&
-            !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c->term)]))
+            !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c.term)]))
           refute("a fragment of " + t.name + " is of one tile",
                  describe(s.terms[static_cast<std::size_t>(last_term)]),
                  "work-item " + std::to_string(thread) + " reads " +
-                     describe(s.terms[static_cast<std::size_t>(c->term)]));
-        last_term = c->term;
+                     describe(s.terms[static_cast<std::size_t>(c.term)]));
+        last_term = c.term;
         which = static_cast<int>(std::find(terms.begin(), terms.end(), last_term) - terms.begin());
         if (which == static_cast<int>(terms.size())) terms.push_back(last_term);
       }
-      as_before = as_before && known_from[slot] == c->slot && known_of[slot] == which;
-      known_from[slot] = c->slot;
+      differs |= (known_from[slot] ^ c.slot) | (known_of[slot] ^ which);
+      known_from[slot] = c.slot;
       known_of[slot] = which;
     }
   }
@@ -700,7 +706,7 @@ void Interpreter::read(State& s, const Inst& i) {
     columns.push_back(of.columns);
     if (parts) columns.back().push_back(of.sets);
   }
-  if (!as_before || columns != known.columns) {
+  if (differs != 0 || columns != known.columns) {
     known.out.clear();
     for (std::size_t k = 0; k < columns.front().size(); ++k) {
       std::vector<const Column*> sources;

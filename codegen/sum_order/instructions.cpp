@@ -187,32 +187,47 @@ void Trees::load_from(const Inst& i) {
   const Column column = column_of(places, [&](std::size_t a) { return !is_row[a]; });
   std::vector<int> known(i.access.gathered() ? 0 : column.size, -1);
   Rows rows(*this, row);
+  Key key = {load, t.id}; // of which each element has its own numbers
+  std::vector<std::size_t> own_at(axes, 0);
+  for (std::size_t a = 0; a < axes; ++a) {
+    if (!i.access.gathered(a) && is_row[a]) {
+      key.push_back(-2);
+      continue;
+    }
+    key.push_back(i.access.gathered(a) ? -4 : -5);
+    if (!i.access.gathered(a)) key.push_back(origin[a].number);
+    own_at[a] = key.size(), key.push_back(0);
+  }
+  std::vector<Value> through;
+  const bool gathered = i.access.gathered();
   each_def(i, [&](int th, int e) {
     const std::size_t slot = static_cast<std::size_t>(th) * count + static_cast<std::size_t>(e);
     int r = has_row ? rows(by_formula ? 0 : at_axis[row_at][slot]) : no_row;
     int* const tree = known.empty() ? nullptr : &known[column.of(slot)];
     if (tree && *tree >= 0) return Value{*tree, r};
-    Key key = {load, t.id};
-    std::vector<Value> through;
+    through.clear();
     for (std::size_t a = 0; a < axes; ++a) {
-      if (i.access.gathered(a)) {
-        const Value v = at(i.uses[static_cast<std::size_t>(i.access.rows[a])], th);
-        through.push_back(v), key.push_back(-4), key.push_back(v.id);
-      } else if (!is_row[a]) {
-        key.push_back(-5), key.push_back(origin[a].number),
-            key.push_back(origin[a].constant + at_axis[a][slot]);
+      if (own_at[a] == 0) continue;
+      if (gathered && i.access.gathered(a)) {
+        through.push_back(at(i.uses[static_cast<std::size_t>(i.access.rows[a])], th));
+        key[own_at[a]] = through.back().id;
       } else {
-        key.push_back(-2);
+        key[own_at[a]] = origin[a].constant + at_axis[a][slot];
       }
     }
-    Causes all = own;
-    for (const Value& v : through) {
-      all |= causes_of(v.id);
-      if (v.row == no_row || v.row == r) continue;
-      r = r == no_row ? v.row : several;
+    int id = -1;
+    if (through.empty()) {
+      id = intern(key, own, exact);
+    } else {
+      Causes all = own;
+      for (const Value& v : through) {
+        all |= causes_of(v.id);
+        if (v.row == no_row || v.row == r) continue;
+        r = r == no_row ? v.row : several;
+      }
+      if (r == several) all.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
+      id = intern(key, all, exact);
     }
-    if (r == several) all.set(cause({Cause::What::rows, 0, i.op, i.where, others}));
-    const int id = intern(key, all, exact);
     if (tree) *tree = id;
     return Value{id, r};
   });
@@ -418,7 +433,11 @@ void Trees::apply(const Inst& i) {
   std::vector<std::vector<int>> thread_at;
   for (const std::size_t a : places_used) thread_at.push_back(thread_coordinates(i.access.threads, a));
   std::vector<Value> of(operands);
-  Key key;
+  Key key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), how}; // places and operands follow
+  const std::size_t place_at = key.size(), operand_at = place_at + places_used.size() + 1;
+  for (std::size_t a = 0; a < places_used.size(); ++a) key.push_back(0);
+  key.push_back(-3);
+  for (std::size_t k = 0; k < operands; ++k) key.push_back(0);
   for (int t = 0; t < p_.threads(); ++t) {
     if (!runs(i, t)) continue;
     before.clear();
@@ -428,11 +447,9 @@ void Trees::apply(const Inst& i) {
         before.push_back(of[0]);
         continue;
       }
-      key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), how};
       for (std::size_t a = 0; a < places_used.size(); ++a)
-        key.push_back(thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]]);
-      key.push_back(-3);
-      for (const Value& v : of) key.push_back(v.id);
+        key[place_at + a] = thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]];
+      for (std::size_t k = 0; k < operands; ++k) key[operand_at + k] = of[k].id;
       before.push_back(make(i, key, of, own));
     }
     std::ranges::copy(before, elements(i.def, t));
@@ -533,6 +550,7 @@ void Trees::store_to(const Inst& i) {
     return id;
   };
   const Column column = column_of(places, [&](std::size_t a) { return a != row; });
+  s.by_column.reserve(s.by_column.size() + column.size);
   std::vector<int> of_column(has_row ? column.size : 0, -1);
   Rows rows(*this, has_row ? origin[row] : Origin{});
   for (std::size_t e = 0; e < count; ++e) {

@@ -33,7 +33,7 @@ std::size_t Trees::cause(Cause c) {
 int Nodes::add(std::span<const std::int64_t> key, const Causes& causes, bool exact) {
   if (!last_ || *last_ != causes) last_ = &*sets_.insert(causes).first;
   const std::uint64_t h = hash_of(key, reinterpret_cast<std::uintptr_t>(last_) ^ (exact ? 1U : 0U));
-  if (2 * nodes_.size() >= table_.size()) grow();
+  if (4 * nodes_.size() >= 3 * table_.size()) grow();
   std::size_t at = h & (table_.size() - 1);
   for (; table_[at] >= 0; at = (at + 1) & (table_.size() - 1)) {
     const auto id = static_cast<std::size_t>(table_[at]);
@@ -50,17 +50,16 @@ std::span<const std::int64_t> Nodes::keep(std::span<const std::int64_t> key) {
   constexpr std::size_t block = 1U << 14;
   if (free_ < key.size()) {
     free_ = std::max(block, key.size());
-    blocks_.push_back(std::make_unique_for_overwrite<std::int64_t[]>(free_));
+    next_ = blocks_.emplace_back(std::make_unique_for_overwrite<std::int64_t[]>(free_)).get();
   }
-  // A block is filled from its end.
-  std::int64_t* const to = blocks_.back().get() + (free_ - key.size());
-  std::ranges::copy(key, to);
+  std::int64_t* const to = next_;
+  for (const std::int64_t word : key) *next_++ = word;
   free_ -= key.size();
   return {to, key.size()};
 }
 
 void Nodes::grow() {
-  table_.assign(2 * table_.size(), -1);
+  table_.assign(4 * table_.size(), -1);
   for (std::size_t n = 0; n < hashes_.size(); ++n) {
     std::size_t at = hashes_[n] & (table_.size() - 1);
     while (table_[at] >= 0) at = (at + 1) & (table_.size() - 1);

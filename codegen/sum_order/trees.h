@@ -90,7 +90,8 @@ private:
   std::vector<std::uint64_t> hashes_;                   ///< by node
   std::vector<int> table_ = std::vector<int>(1024, -1); ///< open addressing: the number of a node, or -1
   std::vector<std::unique_ptr<std::int64_t[]>> blocks_; ///< the words of keys
-  std::size_t free_ = 0;                                ///< words left in the last block
+  std::int64_t* next_ = nullptr;                        ///< the next word in the last block
+  std::size_t free_ = 0;                                ///< words left there
   std::unordered_set<Causes> sets_;
   const Causes* last_ = nullptr; ///< most nodes depend on what the one before them does
 };

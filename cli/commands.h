@@ -3,6 +3,8 @@
 
 #include "command.h"
 
+#include <string_view>
+
 namespace inlay::cli {
 
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
@@ -45,42 +47,46 @@ INLAY_COMMAND(campaign);
 #undef INLAY_COMMAND
 
 // clang-format off
-inline constexpr AddCommand commands[] = {
-    add_completion,
-    add_man,
-    add_version,
+struct NamedCommand {
+  std::string_view name;
+  AddCommand add;
+};
+inline constexpr NamedCommand commands[] = {
+    {"completion", add_completion},
+    {"man", add_man},
+    {"version", add_version},
 #ifdef INLAY_CLI_ALGEBRA
-    add_draw,
-    add_eval,
-    add_fuzz,
+    {"draw", add_draw},
+    {"eval", add_eval},
+    {"fuzz", add_fuzz},
 #endif
 #ifdef INLAY_CLI_CODEGEN
-    add_atoms,
+    {"atoms", add_atoms},
 #endif
 #ifdef INLAY_CLI_SOLVER
-    add_prove,
-    add_recheck,
-    add_search,
+    {"prove", add_prove},
+    {"recheck", add_recheck},
+    {"search", add_search},
 #endif
 #ifdef INLAY_CLI_RUNTIME
-    add_bundle,
-    add_calibrate,
-    add_compare,
-    add_devices,
-    add_exec,
-    add_inspect,
-    add_run_with,
-    add_time,
-    add_validate,
+    {"bundle", add_bundle},
+    {"calibrate", add_calibrate},
+    {"compare", add_compare},
+    {"devices", add_devices},
+    {"exec", add_exec},
+    {"inspect", add_inspect},
+    {"run-with", add_run_with},
+    {"time", add_time},
+    {"validate", add_validate},
 #endif
 #ifdef INLAY_CLI_KERNELS
-    add_kernels,
-    add_build,
-    add_run,
-    add_bench,
-    add_tune,
-    add_audit,
-    add_campaign,
+    {"kernels", add_kernels},
+    {"build", add_build},
+    {"run", add_run},
+    {"bench", add_bench},
+    {"tune", add_tune},
+    {"audit", add_audit},
+    {"campaign", add_campaign},
 #endif
 };
 // clang-format on

@@ -142,7 +142,14 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
   app.set_version_flag("--version", "inlay " INLAY_VERSION,
                        "Version; inlay version says what it was built with");
   app.set_help_all_flag("--help-all", "Help of every command");
-  for (AddCommand add : commands) add(app, session);
+  const auto given = [&](const NamedCommand& c) { return !arguments.empty() && c.name == arguments[0]; };
+  const auto add = [&](const NamedCommand& c) { c.add(app, session); };
+  if (const auto one = std::ranges::find_if(commands, given);
+      one != std::end(commands) && one->name != "completion" && one->name != "man" && // these speak of all
+      std::ranges::find(arguments, "--help-all") == arguments.end())
+    add(*one);
+  else
+    std::ranges::for_each(commands, add);
   if (arguments.empty()) {
     err << app.help() << "\nerror: no command\n  hint   inlay COMMAND --help says more about one\n";
     return Exit::bad_input;

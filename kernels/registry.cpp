@@ -30,13 +30,19 @@ std::vector<KernelGroup> kernel_groups() {
 }
 
 std::unique_ptr<Kernel> find_kernel(const std::string& name) {
+#define INLAY_ENTER(kernel)                                                                                  \
+  if (name == #kernel) return kernel##_kernel();
+#define INLAY_NO_GROUP(title)
+  INLAY_KERNELS(INLAY_ENTER, INLAY_NO_GROUP)
+#undef INLAY_NO_GROUP
+#undef INLAY_ENTER
   std::string known;
   std::vector<std::string> names;
-  for (std::unique_ptr<Kernel>& kernel : registry()) {
-    if (kernel->name() == name) return std::move(kernel);
-    names.push_back(kernel->name());
-    known += (known.empty() ? "" : ", ") + names.back();
-  }
+  for (const KernelGroup& group : kernel_groups())
+    for (const std::string& kernel : group.kernels) {
+      names.push_back(kernel);
+      known += (known.empty() ? "" : ", ") + kernel;
+    }
   const std::string meant = did_you_mean(name, names);
   throw std::invalid_argument(fmt::format("there is no kernel '{}'\n  hint   {}{}", name, meant,
                                           meant.empty() ? known : "inlay kernels lists all"));

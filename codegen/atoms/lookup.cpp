@@ -21,10 +21,20 @@ std::string who_has(Wanted wanted) {
 }
 
 template <class Wanted>
-const Atom* first(const Target& target, Wanted wanted) {
-  for (const Atom& a : Atom::all())
+const Atom* first(const Target& target, Wanted wanted, const std::deque<Atom>& of = Atom::all()) {
+  for (const Atom& a : of)
     if (a.targets.contains(target) && wanted(a)) return &a;
   return nullptr;
+}
+
+// Those of them that copy: of the others, atomics and matrix instructions with their layouts, most kernels ask for none or few.
+const std::deque<Atom>& copies() {
+  static const std::deque<Atom> atoms = [] {
+    std::deque<Atom> out;
+    append_copies(out);
+    return out;
+  }();
+  return atoms;
 }
 
 std::string joined(const std::set<int>& numbers) {
@@ -37,7 +47,7 @@ std::string joined(const std::set<int>& numbers) {
 template <class Kind>
 const Atom& by_width(const Target& target, const char* what, Addressing addressing, int bits, Kind kind) {
   const auto exact = [&](const Atom& a) { return kind(a) && a.bits == bits; };
-  if (const Atom* a = first(target, exact)) return *a;
+  if (const Atom* a = first(target, exact, copies())) return *a;
   std::set<int> there;
   for (const Atom& a : Atom::all())
     if (a.targets.contains(target) && kind(a)) there.insert(a.bits);

@@ -155,7 +155,8 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   }
   const Validated validated = validate_built(session, artifact, validate);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
-  const std::string resources = resources_text(resources_of(artifact)) + "\n";
+  const Resources needs = resources_of(artifact);
+  const std::string resources = resources_text(needs) + "\n";
   const codegen::SumOrders orders = orders_of(artifact);
   const std::string proofs = artifact.proofs.text() + orders_table(orders);
   launch::Manifest manifest = manifest_of(artifact, name + ".hsaco", with_fallbacks(*kernel, form.flags));
@@ -178,7 +179,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                           {"runtime_checked", artifact.proofs.at_launch_count()}}},
                         {"order", orders_json(orders)},
                         {"validation", to_json(validated)},
-                        {"resources", resources_json(resources_of(artifact))},
+                        {"resources", resources_json(needs)},
                         {"from_cache", artifact.from_cache},
                         {"milliseconds",
                          {{"proofs", artifact.times.layouts_and_proofs},
@@ -203,10 +204,10 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                              "generation {:.1f}, link {:.1f}\n",
                              artifact.times.layouts_and_proofs, artifact.times.ir, artifact.times.opt,
                              artifact.times.codegen, artifact.times.link);
-  if (const int scratch = static_cast<int>(resources_of(artifact).scratch_bytes); scratch > 0)
+  if (needs.scratch_bytes > 0)
     session.err << fmt::format(
         "warning: {} spills {} bytes a work-item to scratch\n  hint   a smaller tile, or more waves\n", name,
-        scratch);
+        needs.scratch_bytes);
   return Exit::yes;
 }
 

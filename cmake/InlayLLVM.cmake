@@ -30,5 +30,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(Z3 REQUIRED IMPORTED_TARGET z3) # which LLVM's support library names
 target_link_libraries(inlay_llvm PRIVATE -Wl,--whole-archive ${inlay_llvm_archives} -Wl,--no-whole-archive z zstd PkgConfig::Z3
   -Wl,-Bsymbolic -Wl,-z,pack-relative-relocs -Wl,--strip-debug -Wl,--gc-sections -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/inlay_llvm.map)
+if(INLAY_SANITIZE OR INLAY_FUZZERS) # LLVM's archives are not, and clang's runtime is in programs alone
+  target_compile_options(inlay_llvm PRIVATE -fno-sanitize=all)
+  target_link_options(inlay_llvm PRIVATE -fno-sanitize=all)
+endif()
 set_target_properties(inlay_llvm PROPERTIES EXPORT_NAME llvm LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib INSTALL_RPATH "$ORIGIN")
 install(TARGETS inlay_llvm EXPORT inlayTargets ${inlay_carried} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

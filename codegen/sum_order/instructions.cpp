@@ -188,31 +188,34 @@ void Trees::load_from(const Inst& i) {
   std::vector<int> known(i.access.gathered() ? 0 : column.size, -1);
   Rows rows(*this, row);
   Key key = {load, t.id}; // of which each element has its own numbers
-  std::vector<std::size_t> own_at(axes, 0);
+  struct Own {
+    std::size_t at, axis; // in the key
+    bool gathered;
+  };
+  std::vector<Own> own_numbers;
   for (std::size_t a = 0; a < axes; ++a) {
-    if (!i.access.gathered(a) && is_row[a]) {
+    const bool gathered = i.access.gathered(a);
+    if (!gathered && is_row[a]) {
       key.push_back(-2);
       continue;
     }
-    key.push_back(i.access.gathered(a) ? -4 : -5);
-    if (!i.access.gathered(a)) key.push_back(origin[a].number);
-    own_at[a] = key.size(), key.push_back(0);
+    key.push_back(gathered ? -4 : -5);
+    if (!gathered) key.push_back(origin[a].number);
+    own_numbers.push_back({key.size(), a, gathered}), key.push_back(0);
   }
   std::vector<Value> through;
-  const bool gathered = i.access.gathered();
   each_def(i, [&](int th, int e) {
     const std::size_t slot = static_cast<std::size_t>(th) * count + static_cast<std::size_t>(e);
     int r = has_row ? rows(by_formula ? 0 : at_axis[row_at][slot]) : no_row;
     int* const tree = known.empty() ? nullptr : &known[column.of(slot)];
     if (tree && *tree >= 0) return Value{*tree, r};
     through.clear();
-    for (std::size_t a = 0; a < axes; ++a) {
-      if (own_at[a] == 0) continue;
-      if (gathered && i.access.gathered(a)) {
+    for (const auto& [place, a, gathered] : own_numbers) {
+      if (gathered) {
         through.push_back(at(i.uses[static_cast<std::size_t>(i.access.rows[a])], th));
-        key[own_at[a]] = through.back().id;
+        key[place] = through.back().id;
       } else {
-        key[own_at[a]] = origin[a].constant + at_axis[a][slot];
+        key[place] = origin[a].constant + at_axis[a][slot];
       }
     }
     int id = -1;

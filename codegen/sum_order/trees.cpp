@@ -3,6 +3,8 @@
 
 #include <inlay/algebra/print.h>
 
+#include <cstring>
+
 namespace inlay::codegen::sums {
 
 std::optional<std::size_t> Trees::row_axis(const Tensor& t) const {
@@ -53,8 +55,8 @@ std::span<const std::int64_t> Nodes::keep(std::span<const std::int64_t> key) {
     next_ = blocks_.emplace_back(std::make_unique_for_overwrite<std::int64_t[]>(free_)).get();
   }
   std::int64_t* const to = next_;
-  for (const std::int64_t word : key) *next_++ = word;
-  free_ -= key.size();
+  std::memcpy(to, key.data(), key.size_bytes());
+  next_ += key.size(), free_ -= key.size();
   return {to, key.size()};
 }
 

@@ -864,6 +864,20 @@ void add_program(py::module_& m) {
            "the least place first. "
            "The tile has all of its tensor there, and a row lies in one wave.")
       .def("top",
+           located(+[](const Owner& k, int count, const PyFragment& from, const PyFragment& beside,
+                       const std::vector<int>& axes) {
+             const auto best = to(k).top(count, of(k, from), of(k, beside), axes, here());
+             std::vector<PyFragment> value, place, other;
+             for (const Fragment& f : best.value) value.push_back({k, f});
+             for (const Fragment& f : best.place) place.push_back({k, f});
+             for (const Fragment& f : best.beside) other.push_back({k, f});
+             return std::tuple(value, place, other);
+           }),
+           "count"_a, "from_"_a, "beside"_a, "axes"_a,
+           "And what another fragment, of bf16 or f16 and laid out alike, has at those places: (values, "
+           "places, "
+           "of_beside).")
+      .def("top",
            located(
                +[](const Owner& k, int count, const std::vector<PySym>& extents, const py::function& body) {
                  std::vector<Sym> all;
@@ -877,6 +891,18 @@ void add_program(py::module_& m) {
                }),
            "count"_a, "extents"_a, "body"_a,
            "In a specification: of body(i, ..) over 0 <= i < extent, (values, places).")
+      .def("at_place",
+           located(+[](const Owner& k, const PyExpr& place, const std::vector<PySym>& extents,
+                       const py::function& body) {
+             std::vector<Sym> all;
+             for (const PySym& e : extents) all.push_back(of(k, e));
+             return PyExpr{k, to(k).at_place(of(k, place), all, [&](const std::vector<Sym>& at) {
+                             return expression_of<Sym>(k, body, at);
+                           })};
+           }),
+           "place"_a, "extents"_a, "body"_a,
+           "In a specification: body(i, ..) where it stands at a place that `top` gives over the same "
+           "extents.")
       .def("loop", located(&loop_over), "extent"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
            "distance"_a = 2, "ring"_a = 2, "pins"_a = "", "depth"_a = "", "stagger"_a = false,
            "pingpong"_a = false,

@@ -288,9 +288,15 @@ class Program:
 
         The greatest elements of a tile along its axes and their places, (values, places): of equal ones the least place first. The tile has all of its tensor there, and a row lies in one wave.
 
+        And what another fragment, of bf16 or f16 and laid out alike, has at those places: (values, places, of_beside).
+
         In a specification: of body(i, ..) over 0 <= i < extent, (values, places)."""
     @overload
+    def top(self, count: int, from_: Fragment, beside: Fragment, axes: Sequence[int]) -> Tuple[List[Fragment], List[Fragment], List[Fragment]]: ...
+    @overload
     def top(self, count: int, extents: Sequence[Union[Sym, int]], body: Callable[..., Any]) -> Tuple[List[Expr], List[Expr]]: ...
+    def at_place(self, place: Expr, extents: Sequence[Union[Sym, int]], body: Callable[..., Any]) -> Expr:
+        """In a specification: body(i, ..) where it stands at a place that `top` gives over the same extents."""
     @overload
     def loop(self, extent: Union[Sym, int], tile: int, body: Optional[Callable[..., Any]] = ..., *, distance: int = ..., ring: int = ..., pins: str = ..., depth: str = ..., stagger: bool = ..., pingpong: bool = ...) -> Any:
         """loop(*args, **kwargs)

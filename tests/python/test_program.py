@@ -1326,6 +1326,40 @@ class Operations(unittest.TestCase):
                 f()
             self.assertEqual(caught.exception.line, f.__code__.co_firstlineno)
 
+    def test_the_greatest_and_what_is_beside_them(self):
+        names = ("value", "place", "beside")
+        def chosen(count=3, n=64, other="bf16", said=0):
+            """Of each row of x the greatest elements, their places, and what z has there."""
+            k = Program("chosen", "gfx942", 64)
+            M = k.size("m", most=1 << 16)
+            x, z = k.input("x", "f32", [M, n]), k.input("z", other, [M, n])
+            w, tv = k.workgroups(0, M, 8), rows_tv(8, n, 4, 64)
+            found = k.top(count, *(k.load(k.tile(t, [8, n], [w, 0]), tv, 4) for t in (x, z)), [1])
+            def top(m): return k.top(count, [n], lambda i: x[m, i])
+            for d in range(count):
+                as_said = (lambda m, _: top(m)[0][d], lambda m, _: top(m)[1][d],
+                           lambda m, _: k.at_place(top(m)[1][(d + said) % count], [n], lambda i: z[m, i]))
+                for name, formula, ranks in zip(names, as_said, found):
+                    y = k.output(f"{name}{d}", "f32", [M, 1])
+                    k.computes(y, formula)
+                    k.store(ranks[d], k.tile(y, [8, 1], [w, 0]), 1)
+            return k
+        built = chosen().build()
+        random = numpy.random.default_rng(3)
+        x, z = random.integers(-3, 4, (21, 64)).astype(numpy.float32), random.integers(0, 1 << 14, (21, 64)).astype(numpy.uint16)
+        results = {f"{name}{d}": numpy.zeros((21, 1), numpy.float32) for d in range(3) for name in names}
+        built.run(*(results.get(name, {"x": x, "z": z}.get(name)) for name in built.buffers), m=21, check="all")
+        order = numpy.argsort(-x, axis=1, kind="stable")
+        of_z = (z.astype(numpy.uint32) << 16).view(numpy.float32)
+        for d in range(3):
+            at = order[:, d:d + 1]
+            for name, wanted in zip(names, (numpy.take_along_axis(x, at, 1), at, numpy.take_along_axis(of_z, at, 1))):
+                numpy.testing.assert_array_equal(results[f"{name}{d}"], wanted, f"{name}{d}")
+        with self.assertRaisesRegex(inlay.ProgramError, "beside0 is what the specification says"):
+            chosen(said=1).prove()
+        with self.assertRaisesRegex(inlay.ProgramError, "what stands beside its elements is f32(.|\n)*bf16 or f16"):
+            chosen(other="f32")
+
     def test_a_grid_that_a_formula_counts(self):
         k = Program("pairs", "gfx942", 64)
         n = k.size("n", least=2, most=1 << 20)

@@ -601,8 +601,9 @@ void Interpreter::top(State& s, const Inst& i) {
   const std::string claim = "the greatest elements are those of whole rows, each element once";
   const std::size_t n = i.position.size(), axes = i.access.extents.size();
   const bool beside = i.uses.size() > n;
-  if (i.uses.size() != n && i.uses.size() != 2 * n)
-    refute(claim, std::to_string(i.uses.size()) + " for " + std::to_string(n), "");
+  if ((i.uses.size() != n && i.uses.size() != 2 * n) || (i.beside && !beside))
+    refute(claim, "a list", std::to_string(i.uses.size()) + " elements at " + std::to_string(n) + " places");
+  if (!i.places && (i.place || i.beside)) refute(claim, "a list", "it has no places, and one is asked for");
   const auto term_of = [&](std::size_t first) {
     Term out = assemble(s, std::span(i.uses).subspan(first, n));
     close(out);

@@ -390,6 +390,25 @@ TEST_CASE("top: what is refused") {
   CHECK_THAT(changed([](Inst& i) { i.position[0][0] = 64; }), Contains("a place is 64"));
   CHECK_THAT(changed([](Inst& i) { i.access.extents[0] = 65; }), Contains("has 64 of 65"));
   CHECK_THAT(changed([](Inst& i) { i.top = 65; }), Contains("the greatest elements"));
+  // What stands beside other elements, what is no list of places, and another rank of what stands beside.
+  const Program with_beside = program({.beside = Element::bf16});
+  const Code of_both = code_of(with_beside);
+  const auto beside = [&](const std::function<void(Inst&)>& change) {
+    Code other = of_both;
+    for (CodeRegion& r : other.regions)
+      for (Inst& i : r.body)
+        if (i.kind == InstKind::top) change(i);
+    return refuted(other);
+  };
+  CHECK(beside([](Inst&) {}).empty());
+  CHECK_THAT(beside([](Inst& i) { std::swap(i.uses[i.position.size()], i.uses.back()); }),
+             Contains("one result"));
+  CHECK_THAT(beside([](Inst& i) { i.uses.pop_back(); }), Contains("15 elements at 8"));
+  CHECK_THAT(changed([](Inst& i) { i.beside = true; }), Contains("8 elements at 8"));
+  CHECK_FALSE(beside([](Inst& i) { i.beside = false; }).empty());
+  CHECK_FALSE(beside([](Inst& i) { i.beside = !i.place; }).empty());
+  CHECK_FALSE(beside([](Inst& i) { i.rank = i.beside && i.rank == 2 ? 1 : i.rank; }).empty());
+  CHECK_THAT(beside([](Inst& i) { i.places = false; }), Contains("no places"));
   // What lies outside of a ragged row takes part.
   const auto ragged = [](double outside) {
     Program k("ragged", Target::named("gfx942"), 64);
@@ -435,6 +454,13 @@ TEST_CASE("top: what is refused") {
   CHECK_THROWS_WITH(k.top(2, wave, {}), Contains("1 to 64"));
   CHECK_THROWS_WITH(k.top(2, wave, {2}), Contains("axis 2"));
   CHECK_THROWS_WITH(k.top(2, wave, {1, 1}), Contains("axis 1"));
+  CHECK_THROWS_WITH(k.top(2, wave, wave, {1}), Contains("is f32"));
+  const Tensor Z = k.input("z", Element::bf16, {M, 1024});
+  const auto of_z = [&](int high, int vector) {
+    return k.load(k.tile(Z, {high, 64}, {row, 0}), rows_tv(high, 64, vector, 256), vector);
+  };
+  CHECK_THROWS_WITH(k.top(2, wave, of_z(16, 4), {1}), Contains("laid out"));
+  CHECK_NOTHROW(k.top(2, wave, of_z(4, 1), {1}));
   CHECK_THROWS_WITH(k.top(3, {Sym(2)},
                           [&](const auto& i) {
                             return k(X, {0, i[0]});

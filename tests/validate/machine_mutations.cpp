@@ -379,12 +379,14 @@ std::vector<Subject> subjects(const std::string& more) {
              gemm}};
   }
   if (more == "tops") // the greatest by sorting networks
-    return {
-        {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"lanes", "16"}, {"dtype", "bf16"}}, counts},
-        {"topk_gating", {{"experts", "128"}, {"k", "3"}, {"lanes", "32"}, {"arch", "gfx950"}}, counts},
-        {"topk_gating", {{"experts", "64"}, {"k", "5"}, {"lanes", "64"}, {"dtype", "f16"}}, counts},
-        {"topk_gating", {{"experts", "64"}, {"k", "4"}, {"lanes", "8"}, {"renormalise", "no"}}, counts},
-        {"grouped_gating", {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}}, counts}};
+    return {{"topk_gating", {{"experts", "64"}, {"k", "2"}, {"lanes", "16"}, {"dtype", "bf16"}}, counts},
+            {"topk_gating", {{"experts", "128"}, {"k", "3"}, {"lanes", "32"}, {"arch", "gfx950"}}, counts},
+            {"topk_gating", {{"experts", "64"}, {"k", "5"}, {"lanes", "64"}, {"dtype", "f16"}}, counts},
+            {"topk_gating", {{"experts", "64"}, {"k", "4"}, {"lanes", "8"}, {"renormalise", "no"}}, counts},
+            {"grouped_gating", {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}}, counts},
+            {"grouped_gating", // with logits beside ranks
+             {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}, {"dtype", "bf16"}},
+             counts}};
   if (more == "recent") { // states in place
     const auto steps =
         shaped({"batch", "heads"},

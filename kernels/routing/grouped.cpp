@@ -118,8 +118,9 @@ Program grouped_gating_program(const GroupedGating& s) {
   if (s.renormalise)
     for (int d = 1; d < s.k; ++d)
       sum = k.map({sum, weights[static_cast<std::size_t>(d)]}, [](const Exprs& a) { return a[0] + a[1]; });
-  k.store(k.map({all(weights), sum},
-                [&](const Exprs& a) { return s.renormalise ? a[0] * s.scale / a[1] : a[0] * s.scale; }),
+  std::vector<Fragment> of = {all(weights)};
+  if (s.renormalise) of.push_back(sum);
+  k.store(k.map(of, [&](const Exprs& a) { return s.renormalise ? a[0] * s.scale / a[1] : a[0] * s.scale; }),
           k.tile(W, {rows, s.k, 1}, {row, 0, 0}), together);
   return k;
 }

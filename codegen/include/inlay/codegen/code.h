@@ -127,15 +127,15 @@ struct Inst {
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
-  int rank = 0, top = 0;    ///< top
-  bool place = false;       ///< likewise
-  bool beside = false;      ///< top: what stands beside it, of the uses after those that have a `position`
-  bool places = true;       ///< top: somebody asks for a place in its list, or for what stands beside an element
-  int ticket = -1;          ///< ticket, acquire: of Program::tickets
-  int turn = -1;            ///< await, signal, acquire: of Program::turns
-  int print = -1;           ///< print: of Program::prints
-  bool system = false;      ///< release, acquire: for all devices, not for this one's workgroups alone
-  double value = 0;         ///< fill
+  int rank = 0, top = 0; ///< top
+  bool place = false;    ///< likewise
+  bool beside = false;   ///< top: what stands beside it, of the uses after those that have a `position`
+  bool places = true;    ///< top: somebody asks for a place in its list, or for what stands beside an element
+  int ticket = -1;       ///< ticket, acquire: of Program::tickets
+  int turn = -1;         ///< await, signal, acquire: of Program::turns
+  int print = -1;        ///< print: of Program::prints
+  bool system = false;   ///< release, acquire: for all devices, not for this one's workgroups alone
+  double value = 0;      ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   Waves waves;              ///< that run it: a role's
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue

@@ -170,7 +170,7 @@ struct TopOp {
   std::vector<int> axes;
   int rank = 0, count = 1;
   bool place = false;
-  int beside = -1; ///< a fragment laid out like `from`
+  int beside = -1;        ///< a fragment laid out like `from`
   bool of_beside = false; ///< what that has
 };
 /// A bit of the lane's number and a bit of the value's change places, as masks.

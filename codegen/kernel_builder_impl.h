@@ -35,6 +35,7 @@ struct KernelBuilder::Impl {
   LaunchBounds bounds;
 
   std::vector<llvm::Value*> values;
+  bool has_bf16 = false; ///< something of bf16 became f32
   struct Block {
     llvm::Value* global; // the variable, or one chosen among several
     int bytes;

@@ -463,7 +463,7 @@ Value Emitter::fold(const Inst& i) {
 // What stands beside x has the lower half of that lower word, and p the upper one.
 //
 // Where x is of bf16, it is one word, an integer with its sign: in its upper half the code of x, of which all bits but the sign are turned
-// round below 0, and ~p in its lower one. Where nobody asks for a place, it is x, which ends as 0 where it is -0.
+// round below 0, and ~p in its lower one. Where nobody asks for a place, it is x.
 Emitter::Ranked Emitter::ranked(const Inst& i) {
   const Type wide{Element::f64, 1};
   const std::size_t axes = i.access.extents.size(), n = i.position.size();
@@ -496,11 +496,12 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
   };
   const auto put = [&](Value low, Value high) { return k.bitcast(k.pack(std::array{low, high}), wide); };
   Ranked all, elements;
-  for (std::size_t u = 0; u < n; ++u) elements.push_back(to_real(use(i.uses[u])));
-  // What compares leaves the sign of a 0 open to LLVM, which would drop the sum, if it knew that it is one with 0. Two at a time, as
-  // v_pk_add_f32 adds.
+  // LLVM takes it that no bf16 is a signalling NaN, and that of a maximum with 0 nothing is below 0: it is not to know what is ranked.
+  for (std::size_t u = 0; u < n; ++u) elements.push_back(k.fence(to_real(use(i.uses[u]))));
+  // What compares leaves the sign of a 0 open to LLVM, which would drop the sum, if it knew that it is one with 0. It makes a NaN a quiet
+  // one, too, which v_max_f32 leaves out. Two at a time, as v_pk_add_f32 adds.
   const Value zero = k.fence(k.zero(Type::f32(2)));
-  for (std::size_t u = 0; !alone && u < n; u += 2) {
+  for (std::size_t u = 0; u < n; u += 2) {
     const int two = static_cast<int>(std::min<std::size_t>(2, n - u));
     const Value x = k.pack(std::span(elements).subspan(u, static_cast<std::size_t>(two))),
                 sum = k.fadd(x, two == 2 ? zero : k.extract(zero, 0));
@@ -552,8 +553,6 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
     }
     best = network.merged(best, theirs);
   }
-  if (alone)
-    for (Value& v : best) v = k.fadd(v, k.float_constant(0));
   return best;
 }
 

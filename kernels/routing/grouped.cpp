@@ -1,5 +1,6 @@
 // score = 1 / (1 + exp(-x)), rank = score + bias; of the groups whose two best ranks have the greatest sums, the k best experts:
 // weights[t,d] = scale score[t,ids[t,d]] / sum over d of score[t,ids[t,d]] (renormalised), or without the sum.
+#include "../least_number.h"
 #include "../refusal.h"
 #include "chosen.h"
 #include "gating.h"
@@ -64,9 +65,9 @@ Program grouped_gating_program(const GroupedGating& s) {
     Expr sum = k.constant(0);
     std::vector<Expr> weights;
     for (const Expr& id : chosen(c[0]).place) {
-      weights.push_back(score(k.at_place(id, {Sym(G), Sym(S)}, [&](const auto& i) {
+      weights.push_back(score(least_number(k.at_place(id, {Sym(G), Sym(S)}, [&](const auto& i) {
         return k(X, {c[0], i[0], i[1]});
-      })));
+      }))));
       sum = sum + weights.back();
     }
     const Expr weight = pick(k, c[1], weights) * s.scale;
@@ -108,7 +109,7 @@ Program grouped_gating_program(const GroupedGating& s) {
   }
   std::vector<Fragment> weights;
   for (const Fragment& of : chosen_x)
-    weights.push_back(k.map({of}, [&](const Exprs& a) { return score(a[0]); }));
+    weights.push_back(k.map({of}, [&](const Exprs& a) { return score(least_number(a[0])); }));
   const int together = std::gcd(s.k, 4);
   const auto all = [&](const std::vector<Fragment>& of) {
     return side_by_side(k, of, lanes, {rows, s.k, 1});

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import re
 import struct
@@ -270,6 +271,21 @@ class Guide(unittest.TestCase):
                 verdicts = [c.verdict for c in k.orders().claims if c.claim.startswith(claim)]
                 self.assertEqual(verdicts, ["undecided"], str(k.orders()))
 
+    def test_zeros_of_products_that_become_f16(self):
+        """Of one element alone LLVM adds 0 to a product that becomes f16: -0 became 0 in every other row."""
+        for f in (lambda v: v * 0.3, lambda v: v * v * v, lambda v: exp(v) * v, lambda v: v / 3):
+            k = Program("rows", "gfx942", 64)
+            M, n = k.size("m", most=1 << 10, multiple=2), 256
+            x, y, w = k.input("x", "f16", [M, n]), k.output("y", "f16", [M, n]), k.workgroups(0, M, 2)
+            k.computes(y, lambda m, i: f(x[m, i]))
+            for r, v in ((2 * w, 4), (2 * w + 1, 1)):
+                k.store(k.map([k.load(k.tile(x, [1, n], [r, 0]), rows_tv(1, n, v, 64), v)], f), k.tile(y, [1, n], [r, 0]), v)
+            built = k.build()
+            given, out = numpy.tile(numpy.array([-0.0, 0, 1, -3], numpy.float16), (4, n // 4)), numpy.zeros((4, n), numpy.float16)
+            built.run(*({"x": given, "y": out}[name] for name in built.buffers), m=4, check="all")
+            numpy.testing.assert_array_equal(out.view(numpy.uint16), numpy.tile(out[0].view(numpy.uint16), (4, 1)))
+            self.assertEqual(out.view(numpy.uint16)[1, :2].tolist(), [0x8000, 0])
+
     def test_orders_of_sums(self):
         k, _ = gemm()
         orders = k.orders()
@@ -442,6 +458,30 @@ class FalseProofs(unittest.TestCase):
             parts = k.map([xs, ps, most], lambda x, p, m: codegen.choose(there(p), exp(x - m), k.constant(0)))
             k.store(k.fold("sum", parts, 1), k.tile(y, [4, 1], [w, 0]), 1)
             self.refused(k.build)  # a row of which all is masked has 64 weights of 1
+
+    def test_what_is_of_bf16_becomes_f16_after_it_was_computed(self):
+        """LLVM takes bf16 for a part of f16: it multiplied in f16, where 2^17 is an infinity."""
+        k = Program("narrow", "gfx942", 64)
+        M = k.size("m", most=1 << 16)
+        x, z = k.input("x", "bf16", [M]), k.input("z", "f16", [M])
+        maps = {"scaled": lambda a, b: a * 0.25, "product": lambda a, b: a * b, "sum": lambda a, b: a + b, "greatest": lambda a, b: codegen.max(a, b) * 0.25}
+        w, tv = k.workgroups(0, M, 64), line_tv(64, 1, 64)
+        of = [k.load(k.tile(t, [64], [w]), tv, 1) for t in (x, z)]
+        for name, f in maps.items():
+            for kind in ("f16", "f32"):  # computed as f16, and stored as such
+                y = k.output(f"{name}_{kind}", "f16", [M])
+                k.computes(y, lambda i, f=f: f(x[i], z[i]))
+                k.store(k.map(of, f, kind), k.tile(y, [64], [w]), 1)
+        built = k.build()
+        X, Z = numpy.array([131072, 2.0**-30, 92672, 3], numpy.float32), numpy.array([2.0**-10, 1024, -29888, 5], numpy.float16)
+        given = {"x": (X.view(numpy.uint32) >> 16).astype(numpy.uint16), "z": Z}
+        results = {f"{name}_{kind}": numpy.zeros(4, numpy.float16) for name in maps for kind in ("f16", "f32")}
+        built.run(*({**given, **results}[name] for name in built.buffers), m=4, check="all")
+        b = Z.astype(numpy.float32)
+        with numpy.errstate(over="ignore"):
+            wanted = {"scaled": X * 0.25, "product": X * b, "sum": X + b, "greatest": numpy.maximum(X, b) * 0.25}
+            for name in results:
+                numpy.testing.assert_array_equal(results[name], wanted[name.split("_")[0]].astype(numpy.float16), name)
 
     def test_what_is_known_after_one_trip(self):
         """What follows a loop is looked at after each number of its trips where it asks how many there were."""
@@ -1359,6 +1399,28 @@ class Operations(unittest.TestCase):
             chosen(said=1).prove()
         with self.assertRaisesRegex(inlay.ProgramError, "what stands beside its elements is f32(.|\n)*bf16 or f16"):
             chosen(other="f32")
+
+    def test_the_greatest_of_signalling_nans(self):
+        def found(row, f, place, count, rank, lanes, target):
+            n, rows = len(row), 64 // lanes
+            k = Program("nans", target, 64)
+            M = k.size("m", most=1 << 16)
+            x, y, w = k.input("x", "bf16", [M, n]), k.output("y", "f32", [M, 1]), k.workgroups(0, M, rows)
+            of = k.map([k.load(k.tile(x, [rows, n], [w, 0]), rows_tv(rows, n, n // lanes, 64), n // lanes)], f)
+            k.computes(y, lambda m, _: k.top(count, [n], lambda i: f(x[m, i]))[place][rank])
+            k.store(k.top(count, of, [1])[place][rank], k.tile(y, [rows, 1], [w, 0]), 1)
+            built, out = k.build(), numpy.zeros((1, 1), numpy.float32)
+            built.run(*({"x": numpy.array([row], numpy.uint16), "y": out}[name] for name in built.buffers), m=1, check="all")
+            return float(out[0, 0])
+        same, negated, positive = (lambda e: e), (lambda e: e * -1.0), (lambda e: codegen.max(e, 0.0))
+        for target in ("gfx942", "gfx950", "gfx90a"):
+            for lanes in (1, 8):
+                for f in (same, negated):
+                    self.assertEqual(found([0x7f81] * 8, f, 0, 1, 0, lanes, target), -math.inf)
+                    self.assertEqual(found([0xffa4] * 7 + [0x3f80], f, 0, 2, 1, lanes, target), -math.inf)
+                self.assertEqual(found([0x4000, 0x3f80, 0xff81, 0xff81, 0xff81, 0, 0, 0], same, 0, 3, 2, lanes, target), 0)
+                self.assertEqual(found([0xffc0] * 8, positive, 1, 1, 0, lanes, target), 0)
+                self.assertEqual(found([0x7f81, 0x8000, 0x8000, 0x7f81] * 2, same, 1, 1, 0, lanes, target), 1)
 
     def test_a_grid_that_a_formula_counts(self):
         k = Program("pairs", "gfx942", 64)

@@ -496,10 +496,9 @@ Emitter::Ranked Emitter::ranked(const Inst& i) {
   };
   const auto put = [&](Value low, Value high) { return k.bitcast(k.pack(std::array{low, high}), wide); };
   Ranked all, elements;
-  // LLVM takes it that no bf16 is a signalling NaN, and that of a maximum with 0 nothing is below 0: it is not to know what is ranked.
-  for (std::size_t u = 0; u < n; ++u) elements.push_back(k.fence(to_real(use(i.uses[u]))));
+  for (std::size_t u = 0; u < n; ++u) elements.push_back(to_real(use(i.uses[u])));
   // What compares leaves the sign of a 0 open to LLVM, which would drop the sum, if it knew that it is one with 0. It makes a NaN a quiet
-  // one, too, which v_max_f32 leaves out. Two at a time, as v_pk_add_f32 adds.
+  // one, too, which v_max_f32 leaves out; LLVM takes it that no bf16 is a signalling one. Two at a time, as v_pk_add_f32 adds.
   const Value zero = k.fence(k.zero(Type::f32(2)));
   for (std::size_t u = 0; u < n; u += 2) {
     const int two = static_cast<int>(std::min<std::size_t>(2, n - u));

@@ -58,7 +58,8 @@ Program grouped_gating_program(const GroupedGating& s) {
     return k.top(s.k, {Sym(G), Sym(S)}, [&](const auto& i) {
       const Expr x = rank(r, i[0], i[1]);
       if (s.of_groups == G) return x;
-      return min(x, bound(group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back()));
+      return select(bound(group(r, i[0]), k.number(i[0]), groups.value.back(), groups.place.back()),
+                    k.constant(0), x, none);
     });
   };
   k.computes(W, [&](const auto& c) {
@@ -88,7 +89,7 @@ Program grouped_gating_program(const GroupedGating& s) {
     const Fragment most = k.map({of_group, groups.value.back(), groups.place.back()}, [&](const Exprs& a) {
       return bound(a[0], k.number(k.position(1)), a[1], a[2]);
     });
-    open = k.map({open, most}, [](const Exprs& a) { return min(a[0], a[1]); });
+    open = k.map({open, most}, [&](const Exprs& a) { return select(a[1], k.constant(0), a[0], none); });
   }
   // The logits of the chosen: beside their ranks, or where an expert has that number.
   std::vector<Fragment> ids, chosen_x;

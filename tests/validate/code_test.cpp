@@ -279,6 +279,7 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
           {"layernorm", {{"quant", "fp8"}, {"vectors", "1"}}},
           {"rmsnorm", {{"quant", "fp8"}, {"vector", "1"}}},
           {"rmsnorm", {{"vector", "1"}}},
+          {"layernorm", {{"vector", "1"}}},
           {"softmax", {{"vector", "1"}, {"dtype", "bf16"}}},
           {"silu_and_mul", {{"vector", "1"}}}}) {
       kernels::Flags with = flags;
@@ -307,7 +308,7 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
   const kernels::Artifact fp8 = built("rmsnorm", {{"quant", "fp8"}, {"vectors", "1"}});
   damaged(fp8, "v_cvt_pk_fp8_f32", 1, [](auto& c) { c[1] ^= 0x40; }); // the other half of the word
   damaged(fp8, "v_cvt_pk_fp8_f32", 1, [](auto& c) { c[4] ^= 1; });    // another element
-  const kernels::Artifact half = built("rmsnorm", {{"vector", "1"}});
+  const kernels::Artifact half = built("layernorm", {{"vector", "1"}});
   damaged(half, "v_fma_mixlo_f16", 0, [](auto& c) { c[7] ^= 0x10; });    // f32 in the place of f16
   damaged(half, "v_fma_mixlo_f16", 1, [](auto& c) { c[1] ^= 0x10; });    // the other half of a word
   damaged(half, "buffer_store_short", 1, [](auto& c) { c[2] ^= 0x04; }); // the upper half is stored

@@ -203,22 +203,23 @@ Sym place_along(Along along) {
   for (const auto& [index, extent] : along) at = extent == Sym(1) ? at : extent * at + index;
   return at;
 }
-Expr stands_at(Expressions& x, Along along, Expr place) {
-  return equal(codegen::integer(x.number(place_along(along))), truncated(place));
+Expr stands_at(Expressions& x, Sym at, Expr place) {
+  return equal(codegen::integer(x.number(at)), truncated(place));
 }
 
 } // namespace
 
 Expr Expressions::at_place(Expr place, Along along, Expr body) {
   const double infinity = std::numeric_limits<double>::infinity();
-  return over(*this, Monoid::max, along, choose(stands_at(*this, along, place), body, constant(-infinity)));
+  return over(*this, Monoid::max, along,
+              choose(stands_at(*this, place_along(along), place), body, constant(-infinity)));
 }
 
 TopOf Expressions::top(int count, Along along, Expr body) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto over = [&](Monoid monoid, Expr e) { return codegen::over(*this, monoid, along, e); };
   const Sym at = place_along(along);
-  const auto stands_at = [&](Expr place) { return codegen::stands_at(*this, along, place); };
+  const auto stands_at = [&](Expr place) { return codegen::stands_at(*this, at, place); };
   TopOf out;
   Expr left = body;
   for (int d = 0; d < count; ++d) {

@@ -371,7 +371,7 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   }
   if (a.type.element == Element::bf16) live().has_bf16 = true;
   if (a.type.element == Element::f32 && element == Element::f16 && (live().has_bf16 || is_product(v)))
-    v = live().ir.CreateArithmeticFence(v, v->getType());
+    v = live().get(fence(a));
   return live().make(live().ir.CreateFPCast(v, t), to);
 }
 

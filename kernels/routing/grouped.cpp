@@ -44,9 +44,8 @@ Program grouped_gating_program(const GroupedGating& s) {
     const Expr all = k.constant(INFINITY);
     return select(g, value, select(value, g, select(place, j, all, none), all), none);
   };
-  const auto rank_of = [&](Expr x, Expr bias) {
-    return max(score(x) + bias, none);
-  }; // NaN is as minus infinity
+  // NaN is as minus infinity.
+  const auto rank_of = [&](Expr x, Expr bias) { return max(score(x) + bias, none); };
 
   const auto rank = [&](Sym r, Sym j, Sym i) { return rank_of(k(X, {r, j, i}), k(B, {0, j, i})); };
   const auto group = [&](Sym r, Sym j) {

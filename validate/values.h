@@ -279,13 +279,29 @@ public:
     if (x == constants_.end() || y == constants_.end()) return std::nullopt;
     return x->second >= y->second;
   }
-  /// 1 where a >= b, else 0.
+  /// 1 where a >= b, else 0. Of a choice of constants, (c ? x : y) >= b, it is c ? x >= b : y >= b.
   Number comparison(Number a, Number b) {
-    const auto which = at_least(a, b);
-    return !which ? random_of(apply(Function::at_least, a), b) : *which ? 1 : 0;
+    if (const auto which = at_least(a, b)) return *which ? 1 : 0;
+    if (const auto c = choices_.find(a); c != choices_.end() && constants_.contains(b)) {
+      const auto [condition, yes, no] = c->second;
+      return choose(condition, comparison(yes, b), comparison(no, b));
+    }
+    if (const auto c = choices_.find(b); c != choices_.end() && constants_.contains(a)) {
+      const auto [condition, yes, no] = c->second;
+      return choose(condition, comparison(a, yes), comparison(a, no));
+    }
+    return random_of(apply(Function::at_least, a), b);
   }
   Number choice(Number a, Number b, Number yes, Number no) override {
-    return choose(comparison(a, b), yes, no);
+    return chosen(comparison(a, b), yes, no);
+  }
+  /// condition ? yes : no, remembered where both are constants or such choices.
+  Number chosen(Number condition, Number yes, Number no) {
+    const Number n = choose(condition, yes, no);
+    const auto known = [&](Number x) { return constants_.contains(x) || choices_.contains(x); };
+    if (condition > 1 && yes != no && known(yes) && known(no))
+      choices_.try_emplace(n, std::array{condition, yes, no});
+    return n;
   }
   Number of(Function f, Number x) override {
     const Number root = apply(Function::sqrt, x);
@@ -346,9 +362,10 @@ private:
 
   Extremes& extremes_;
   std::unordered_map<Number, double> constants_;
-  std::unordered_map<Number, Number> roots_; ///< a square root -> of what
-  std::unordered_set<Number> powers_;        ///< of 2
-  std::unordered_set<Number> said_[3];       ///< by domain
+  std::unordered_map<Number, std::array<Number, 3>> choices_; ///< of constants -> condition, yes, no
+  std::unordered_map<Number, Number> roots_;                  ///< a square root -> of what
+  std::unordered_set<Number> powers_;                         ///< of 2
+  std::unordered_set<Number> said_[3];                        ///< by domain
   std::vector<std::pair<Domain, Number>> taken_;
 };
 

@@ -409,7 +409,7 @@ ValuesOfWords::SignedField ValuesOfWords::signed_field(Word word) const {
 std::optional<Number> ValuesOfWords::chosen(Word condition, std::optional<Number> x,
                                             std::optional<Number> y) {
   const auto c = x && y ? truth(condition) : std::nullopt;
-  return c ? std::optional(choose(*c, *x, *y)) : std::nullopt;
+  return c ? std::optional(arithmetic_->chosen(*c, *x, *y)) : std::nullopt;
 }
 
 std::optional<Number> ValuesOfWords::truth(Word condition) {
@@ -975,8 +975,11 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
         if (const auto s = formulas_.signed_number(x)) return number_of(*s);
       return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }
-    if (n == "v_cvt_f32_u32" && !a.empty()) {
+    const bool byte = n.starts_with("v_cvt_f32_ubyte") && n.size() == 16;
+    if ((n == "v_cvt_f32_u32" || byte) && !a.empty()) {
       Word x = a[0];
+      if (byte)
+        x = t_.bit_and(t_.shr(x, t_.constant(8U * static_cast<unsigned>(n[15] - '0'))), t_.constant(0xff));
       if (sdwa && m.src0_sel != Select::dword) { // a byte or a half
         const auto* o = operand(0);
         if (o == nullptr || o->sext) return std::nullopt;

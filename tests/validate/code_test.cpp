@@ -413,6 +413,36 @@ TEST_CASE("choices by comparison: which relation, of what, and which of the two"
       "v_cndmask_b32", [](auto& c) { c[0] ^= 1; }, true);
 }
 
+TEST_CASE("a choice of constants that is compared again is its condition, and no other one") {
+  const auto built = [](const char* type, const char* arch, bool small) {
+    kernels::Flags flags = {{"dtype", type}, {"arch", arch}};
+    if (small)
+      flags.merge(kernels::Flags{{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}});
+    return kernels::find_kernel("grouped_gating")->build(flags, {});
+  };
+  const auto other = [](const kernels::Artifact& a, const char* begins, std::size_t which,
+                        const auto& change) {
+    INFO(begins << " number " << which);
+    CHECK(validate(a, patched(a, begins, which, change)).verdict != MachineVerdict::validated);
+  };
+  for (const auto& [type, arch] : {std::pair{"f32", "gfx942"}, {"bf16", "gfx950"}}) {
+    const kernels::Artifact a = built(type, arch, true);
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(type << " " << arch << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+    // Of the last group that was chosen: its value less, at least this one's, its place after this one's. Every other relation.
+    for (std::uint8_t flip = 1; flip < 16; ++flip) {
+      other(a, "v_cmp_nle_f32_e32", 0, [&](auto& c) { c[2] ^= static_cast<std::uint8_t>(flip << 1); });
+      for (const std::size_t which : {0U, 1U})
+        other(a, "v_cmp_ge_f32_e64", which, [&](auto& c) { c[2] ^= flip; });
+    }
+  }
+  const kernels::Artifact a = built("f32", "gfx942", false); // a group's number is a byte
+  CHECK(validate(a, a.hsaco).verdict == MachineVerdict::validated);
+  other(a, "v_cvt_f32_ubyte0", 0, [](auto& c) { c[1] ^= 2; }); // another byte: 0 in each lane
+  other(a, "v_cvt_f32_ubyte0", 0, [](auto& c) { c[0] ^= 1; });
+}
+
 TEST_CASE("signs by their bits: the largest of absolute values of bf16, what is subtracted in f32") {
   const kernels::Artifact most =
       kernels::find_kernel("row_reduce")

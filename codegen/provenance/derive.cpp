@@ -20,6 +20,7 @@ Derivation Interpreter::run() {
     device_claims();
     regions(State{}, 0);
     coverage();
+    narrowed();
   } catch (const Refuted& r) {
     fail(r);
   } catch (const LayoutError& e) {

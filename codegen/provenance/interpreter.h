@@ -628,6 +628,7 @@ private:
   void counter_of_group(const Inst& i, int tensor, int along, const std::string& does);
   // What the launch cannot check.
   void callers(const std::string& what, const std::string& why);
+  void narrowed();
   void await(State& s, const Inst& i);
   void begin_turn(State& s, const Inst& i);
   void pass(State& s, const Inst& i);

@@ -100,7 +100,7 @@ std::optional<Cache> Cache::from_environment() {
 }
 
 std::string Cache::key(const IrModule& module, const Target& target, const EmitOptions& options) {
-  const int passes = 2; // goes up when entries look another way or modules go through other passes
+  const int passes = 3; // goes up when entries look another way or modules go through other passes
   const std::string all = std::string("inlay " INLAY_VERSION ", LLVM ") + llvm_version() + ", passes " +
                           std::to_string(passes) + "\n" + std::string(target.name) + " " +
                           std::to_string(options.level) + (options.keep_order ? " keep order\n" : "\n") +

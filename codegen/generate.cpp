@@ -317,6 +317,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool ke
   static std::mutex one_at_a_time; // the options above are the process's
   const std::lock_guard lock(one_at_a_time);
   const Switches switches(keep_order, has_block(module));
+  mend(module);
   Overwritten overwritten = take_overwritten(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

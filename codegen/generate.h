@@ -19,6 +19,12 @@ namespace inlay::codegen {
 /// additions and tests to where they are used, and takes five times as long.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level);
 
+/// What LLVM's code generation gets wrong, said otherwise; after `optimise`.
+void mend(llvm::Module& module);
+/// Whether v, or an element of it, is a product; of two f16 that were widened where `also_of_halves`. When it becomes f16, LLVM 22 takes
+/// v_fma_mixlo_f16 with 0 as the addend, by which -0 becomes 0.
+[[nodiscard]] bool is_product(const llvm::Value* v, bool also_of_halves);
+
 /// Assembly. With `keep_order` LLVM's machine schedulers do not run.
 [[nodiscard]] std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool keep_order);
 

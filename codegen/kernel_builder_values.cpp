@@ -1,4 +1,5 @@
 // Values in registers: constants, integers, floats, vectors, exchanges between lanes.
+#include "generate.h"
 #include "kernel_builder_impl.h"
 
 namespace inlay::codegen {
@@ -320,26 +321,6 @@ Value KernelBuilder::from_bytes(Value a) {
   return pack(pairs);
 }
 
-namespace {
-// What LLVM 22 does not make of f32 as it is when it becomes f16: it takes bf16 for a part of f16 and computes what is of bf16 in f16, where
-// 2^17 / 2^10 is an infinity; and for a product it takes v_fma_mixlo_f16 with 0 as the addend, by which -0 becomes 0.
-bool is_product(llvm::Value* v) {
-  const auto* const of = llvm::dyn_cast<llvm::Instruction>(v);
-  if (of == nullptr) return false;
-  switch (of->getOpcode()) {
-  case llvm::Instruction::FMul: // of two f16 it is one of f16
-    return !llvm::isa<llvm::FPExtInst>(of->getOperand(0)) || !llvm::isa<llvm::FPExtInst>(of->getOperand(1));
-  case llvm::Instruction::FNeg:
-  case llvm::Instruction::ExtractElement: return is_product(of->getOperand(0));
-  case llvm::Instruction::InsertElement:
-  case llvm::Instruction::ShuffleVector:
-    return is_product(of->getOperand(0)) || is_product(of->getOperand(1));
-  case llvm::Instruction::Select: return is_product(of->getOperand(1)) || is_product(of->getOperand(2));
-  default: return false;
-  }
-}
-} // namespace
-
 Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   const Type to{element, a.type.lanes};
   if (a.type == to) return a;
@@ -370,7 +351,9 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
     return live().make(ir.CreateBitCast(half, t), to);
   }
   if (a.type.element == Element::bf16) live().has_bf16 = true;
-  if (a.type.element == Element::f32 && element == Element::f16 && (live().has_bf16 || is_product(v)))
+  // What LLVM 22 does not make of f32 as it is when it becomes f16: it takes bf16 for a part of f16 and computes what is of bf16 in f16,
+  // where 2^17 / 2^10 is an infinity; and see is_product. Of two f16 a product is one of f16.
+  if (a.type.element == Element::f32 && element == Element::f16 && (live().has_bf16 || is_product(v, false)))
     v = live().get(fence(a));
   return live().make(live().ir.CreateFPCast(v, t), to);
 }

@@ -4,47 +4,15 @@
 
 #include "../least_number.h"
 #include "mla_parts.h"
+#include "mla_places.h"
 
-#include <inlay/algebra/parse.h>
 #include <inlay/solver/lds.h>
 
-#include <cmath>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
-namespace {
 
 using codegen::Nan;
-
-// Rows in the order in which keys are multiplied, 2 lines of 128 bytes each, and then those of the next columns. What the swizzle
-// exchanges, vectors of a line and the two lines, it exchanges by the low bits of a row's place; these are the bits of the row in which
-// those differ that one phase reads: lanes 0 to 3 of a row and 4 to 7 of one a lane group later, or 4 rows of one vector and 4 of the
-// next, with 32 banks; twice as many with 64.
-SymLayout place_of_tile(Program& k, int rows, bool banks_64) {
-  return parse_sym_layout(k.symbols(),
-                          fmt::format("((2,2,{}2,2),(64,2,5)):(({}),(1,64,{}))", rows == 32 ? "2," : "",
-                                      banks_64     ? "1024,128,2048,256,512"
-                                      : rows == 32 ? "256,512,2048,1024,128"
-                                                   : "256,512,1024,128",
-                                      128 * rows));
-}
-
-} // namespace
-
-void check_latent(const Latent& s) {
-  const Refusal refuse{"mla"};
-  if (s.waves_used() != 2 && s.waves_used() != 4) refuse(fmt::format("--waves {}", s.waves), "2 or 4");
-  if (s.heads % s.group() != 0)
-    refuse(fmt::format("--heads {} with --waves {}", s.heads, s.waves_used()),
-           "heads in groups of 16 for each wave, or fewer heads than that");
-  if (s.page < 1 || s.page > 64 || 64 % s.page != 0)
-    refuse(fmt::format("--page {}", s.page), "1, 2, 4, 8, 16, 32 or 64");
-  if (s.split % s.step() != 0)
-    refuse(fmt::format("--split {} with --page {}", s.split, s.page),
-           fmt::format("a multiple of {}", s.step()));
-  if (!std::isfinite(s.scale) || s.scale <= 0)
-    refuse(fmt::format("--scale {}", s.scale), "a positive number");
-}
 
 // [mla]
 Program mla_decode_program(const Latent& s) {
@@ -62,9 +30,13 @@ Program mla_decode_program(const Latent& s) {
   const bool banks_64 =
       solver::lds_access(Atom::load(target, codegen::Addressing::lds, 128).name, target.name).banks == 64;
   const int columns = !banks_64 && waves == 2 ? 16 : 32, each = columns / 4;
+  // Several waves with 16 heads each exchange weights and factors through LDS, and each has its columns' values for all of them: values
+  // are read and put in pairs of positions once, not by every wave. Of 16 positions a trip that is no gain.
+  const bool shared = sides == 1 && columns == 32;
+  const int rows_apart = shared ? 1 : blocks, columns_apart = waves / rows_apart;
   const MmaTiling qk_once = MmaTiling::of(product, blocks, 1, rows, columns, Latent::key, 8),
                   qk = qk_once.with_columns(each).repeated(sides),
-                  pv = MmaTiling::of(product, blocks, sides, rows, Latent::latent, columns, each);
+                  pv = MmaTiling::of(product, rows_apart, columns_apart, rows, Latent::latent, columns, each);
   Program k("mla_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}),
             N = k.size("keys", {.most = 1 << 22, .multiple = s.step()}),
@@ -124,17 +96,29 @@ Program mla_decode_program(const Latent& s) {
   const int down = std::min(threads / 8, columns);
   const Layout loaded = parse_layout(
                    fmt::format("((8,{0}),(8,9,{1})):((8@1,1@0),(1@1,64@1,{0}@0))", down, columns / down)),
-               by_columns = parse_layout(
-                   fmt::format("((16,4,{0},{2}),(8,{1},{3})):((1@0,{1}@1,0,16@0),({4}@0,1@1,{5}@0))", blocks,
-                               each, sides, 4 / sides, 16 * sides, 128 * sides)),
+               by_columns = parse_layout(fmt::format(
+                   "((16,4,{0},{2}),(8,{1},{3})):((1@0,{1}@1,0,16@0),({4}@0,1@1,{5}@0))", rows_apart, each,
+                   columns_apart, 4 / columns_apart, 16 * columns_apart, 128 * columns_apart)),
                of_store = parse_layout(
-                   fmt::format("((16,4,{0},{1}),(8,4,{2})):((1@0,4@1,16@0,16@1),({3}@1,1@1,{4}@1))", blocks,
-                               sides, 4 / sides, 16 * sides, 128 * sides)),
-               in_columns =
-                   parse_layout(fmt::format("(16,{0},8,{1}):(8,128,1,{2})", sides, 4 / sides, 128 * sides));
+                   fmt::format("((16,4,{0},{1}),(8,4,{2},{5})):((1@0,4@1,16@0,16@1),({3}@1,1@1,{4}@1,{6}@0))",
+                               rows_apart, columns_apart, 4 / columns_apart, 16 * columns_apart,
+                               128 * columns_apart, blocks / rows_apart, 16 * rows_apart)),
+               in_columns = parse_layout(fmt::format("(16,{0},8,{1}):(8,128,1,{2})", columns_apart,
+                                                     4 / columns_apart, 128 * columns_apart));
   const Tensor lds =
       k.lds("lds_kv", s.type, {columns, Latent::key}, place_of_tile(k, columns, banks_64), Swizzle(4, 3, 4));
-  const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
+  // Weights as they are read: 16 bytes of each row side by side. Factors: every lane writes one, and each row has four of the same, so that
+  // no lane is left out.
+  std::optional<Tensor> lds_weights, lds_factors;
+  if (shared) {
+    lds_weights = k.lds(
+        "lds_weights", s.type, {rows, columns},
+        parse_sym_layout(k.symbols(), fmt::format("({0},({1},4)):({1},(1,{2}))", rows, each, each * rows)));
+    lds_factors = k.lds("lds_factors", Element::f32, {rows, 4},
+                        parse_sym_layout(k.symbols(), fmt::format("((16,{}),4):((1,64),16)", blocks)));
+  }
+  const Layout of_four = parse_layout(fmt::format("((16,4,{}),1):((1@0,1@1,16@0),0)", blocks)),
+               of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
   const auto store = [&](const Fragment& m, const Fragment& l, const Fragment& o) {
     const auto row = [&](const Tensor& of) {
       return k.tile(of, {1, 1, 1, rows}, {seq, block, part, 0}).keep({3});
@@ -159,6 +143,7 @@ Program mla_decode_program(const Latent& s) {
                       beyond); // a sequence may go on after the table
       };
       const auto same = [](const Exprs& x) { return x[0]; };
+      const auto times = [](const Exprs& x) { return x[0] * x[1]; };
       // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
       Fragment tile = k.map(
           {k.load(k.tile(rows_at, {1, columns, Latent::key}, {seq, Sym(s.split / columns) * part + t, 0})
@@ -173,14 +158,27 @@ Program mla_decode_program(const Latent& s) {
         return before_end(columns * t + k.position(1), (scales ? v[0] * v[1] : v[0]) * s.scale,
                           minus_infinity);
       });
-      const auto [most, p] = online_softmax(k, x, m, l, o);
+      const auto [most, p, again] = online_softmax(k, x, m, l);
+      if (shared) {
+        k.store(k.relayout(p, qk.c(), s.type, Nan::any), k.whole(*lds_weights), each);
+        k.store(
+            k.map({k.zeros(Element::f32, of_four, {rows, 4}), again}, [](const Exprs& v) { return v[1]; }),
+            k.whole(*lds_factors), 1);
+      } else {
+        k.update(o, {again}, times);
+      }
       const Fragment values = k.load(
           k.tile(lds, {columns, Latent::latent}, {0, 0}).keep({1, 0}).reorder(0, in_columns), by_columns, 8);
-      k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.map(pv.b(), {values}, same, s.type), pv);
+      if (shared)
+        k.update(o, {k.load(k.tile(*lds_factors, {rows, 1}, {0, 0}), without_axis(pv.c(), 1), 1)}, times);
+      k.mma(o, shared ? k.read(*lds_weights, pv.a(), each) : k.relayout(p, pv.a(), s.type, Nan::any),
+            k.map(pv.b(), {values}, same, s.type), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
     const Fragment most = k.map({m}, [](const Exprs& v) { return least_number(v[0]); });
-    store(most, l, k.map(of_store, {o, scale}, [&](const Exprs& v) { return scales ? v[0] * v[1] : v[0]; }));
+    store(most, l,
+          scales ? k.map(of_store, {o, scale}, [](const Exprs& v) { return v[0] * v[1]; })
+                 : k.map(of_store, {o}, [](const Exprs& v) { return v[0]; }));
   };
   k.if_less(begin, length, attend, [&] {
     store(k.full(minus_infinity, of_row, {rows, 1}), k.zeros(Element::f32, of_row, {rows, 1}),

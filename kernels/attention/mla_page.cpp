@@ -1,5 +1,8 @@
 // What the pages of latent attention have in common: options, and lengths of sequences.
 #include "mla_page.h"
+#include "mla_parts.h"
+
+#include <cmath>
 
 namespace inlay::kernels {
 
@@ -11,6 +14,21 @@ std::int64_t length_of(const Latent& s, std::int64_t sequence, std::mt19937_64& 
 std::int64_t seen(const Latent& s, const Workload& w, std::int64_t q, std::int64_t j) {
   const auto length = static_cast<std::int64_t>(w.values("lengths")[at(q)]);
   return std::clamp<std::int64_t>(length - (s.queries - 1) + j, 0, s.keys);
+}
+
+void check_latent(const Latent& s) {
+  const Refusal refuse{"mla"};
+  if (s.waves_used() != 2 && s.waves_used() != 4) refuse(fmt::format("--waves {}", s.waves), "2 or 4");
+  if (s.heads % s.group() != 0)
+    refuse(fmt::format("--heads {} with --waves {}", s.heads, s.waves_used()),
+           "heads in groups of 16 for each wave, or fewer heads than that");
+  if (s.page < 1 || s.page > 64 || 64 % s.page != 0)
+    refuse(fmt::format("--page {}", s.page), "1, 2, 4, 8, 16, 32 or 64");
+  if (s.split % s.step() != 0)
+    refuse(fmt::format("--split {} with --page {}", s.split, s.page),
+           fmt::format("a multiple of {}", s.step()));
+  if (!std::isfinite(s.scale) || s.scale <= 0)
+    refuse(fmt::format("--scale {}", s.scale), "a positive number");
 }
 
 Options<Latent> mla_options(const char* kernel, std::vector<Option<Latent>> own) {

@@ -147,7 +147,7 @@ Program paged_decode_program(const PagedDecode& s) {
                return seen(columns * t + k.position(1),
                            capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), minus_infinity);
              });
-             const auto [most, p] = online_softmax(k, x, m, l, o);
+             const auto [most, p, again] = online_softmax(k, x, m, l, o);
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
              k.update(m, {most}, [](const Exprs& v) { return v[1]; });
            });

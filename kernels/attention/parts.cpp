@@ -86,7 +86,7 @@ SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, S
 }
 
 SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
-                           const Fragment& o, std::source_location where) {
+                           std::source_location where) {
   const auto greatest = [](const Exprs& v) { return max(v[0], v[1]); };
   const auto power = [](const Exprs& v) { return exp(v[0] - least_number(v[1])); };
   const Fragment most = k.map({m, k.fold(Monoid::max, x, 1, where)}, greatest, codegen::Element::f32, where);
@@ -100,9 +100,15 @@ SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, con
   k.update(
       l, {again, k.fold(Monoid::sum, weights, 1, where)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; },
       where);
+  return {most, weights, again};
+}
+
+SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
+                           const Fragment& o, std::source_location where) {
+  const SoftmaxTile tile = online_softmax(k, x, m, l, where);
   k.update(
-      o, {again}, [](const Exprs& v) { return v[0] * v[1]; }, where);
-  return {most, weights};
+      o, {tile.again}, [](const Exprs& v) { return v[0] * v[1]; }, where);
+  return tile;
 }
 
 } // namespace inlay::kernels

@@ -40,13 +40,15 @@ struct SoftmaxParts {
 
 /// One tile of a softmax that is summed tile by tile: of scores x, with m the greatest so far, l and o the sums so far,
 ///
-///     most = max(m, max x),   weights = exp(x - most),   l = l exp(m - most) + sum weights,   o = o exp(m - most)
+///     most = max(m, max x),   weights = exp(x - most),   again = exp(m - most),   l = l again + sum weights,   o = o again
 ///
-/// The caller adds the weighted values to o, and then makes m what `most` is. `where`: the kernel's line. Scores of whole tiles may be
+/// The caller adds the weighted values to o, and then makes m what `most` is; without an o it multiplies that too. `where`: the kernel's line. Scores of whole tiles may be
 /// minus infinity: what is subtracted is least_number(most), and from least_number(m). Where all scores are, o and l are 0.
 struct SoftmaxTile {
-  Fragment most, weights;
+  Fragment most, weights, again;
 };
+[[nodiscard]] SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
+                                         std::source_location where = std::source_location::current());
 [[nodiscard]] SoftmaxTile online_softmax(Program& k, const Fragment& x, const Fragment& m, const Fragment& l,
                                          const Fragment& o,
                                          std::source_location where = std::source_location::current());

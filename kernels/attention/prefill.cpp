@@ -158,7 +158,7 @@ Program varlen_attention_program(const Prefill& s) {
         return inside(i, N, seen(i, v[1], end, scales ? v[0] * v[2] : v[0], {v.begin() + 3, v.end()}),
                       minus_infinity);
       });
-      const auto [most, p] = online_softmax(k, x, m, l, o);
+      const auto [most, p, again] = online_softmax(k, x, m, l, o);
       k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds_v, pv.b(), 8), pv);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });

@@ -4,6 +4,25 @@
 #include <fmt/format.h>
 
 namespace inlay::codegen::provenance {
+namespace {
+
+/// Whether a map gives one of its operands or a constant of that size: nothing of it is out of range that was within.
+bool picks(Expr e, double most) {
+  const ExprNode& n = e.node();
+  const auto of = [&](std::size_t k) { return picks({e.arena, n.args[k]}, most); };
+  switch (n.fn) {
+  case Fn::parameter: return true;
+  case Fn::constant: return std::abs(n.value) <= most;
+  case Fn::inside: return std::abs(n.value) <= most && of(0);
+  case Fn::max:
+  case Fn::min: return of(0) && of(1);
+  case Fn::choose: return of(1) && of(2);
+  case Fn::select: return of(2) && of(3);
+  default: return false;
+  }
+}
+
+} // namespace
 
 void Interpreter::narrowed() {
   const auto& tensors = p_.tensors();
@@ -26,6 +45,12 @@ void Interpreter::narrowed() {
   std::map<int, Rounded> registers, tiles; // that hold what was rounded
   const auto element_of = [&](const Reg& r) {
     return code_.registers[static_cast<std::size_t>(r.id)].element;
+  };
+  // Whether a format has all numbers of another one.
+  const auto holds = [](Element all, Element of) {
+    return all == of ||
+           (is_floating(all) && is_floating(of) && facts(all).exponent_bits >= facts(of).exponent_bits &&
+            facts(all).mantissa_bits >= facts(of).mantissa_bits && largest_finite(all) >= largest_finite(of));
   };
   const auto computed_with = [&](const Reg& r) {
     const auto found = registers.find(r.id);
@@ -54,7 +79,10 @@ void Interpreter::narrowed() {
         i.kind == InstKind::exchange_lanes || (i.kind == InstKind::map && renames(i, code_.registers));
     if (moves) {
       if (const Rounded* r = carried()) more = note(registers, i.def.id, *r) || more;
-    } else if (i.kind == InstKind::map && narrow(to)) {
+    } else if (i.kind == InstKind::map && narrow(to) &&
+               !(picks(i.map, largest_finite(to)) &&
+                 std::all_of(i.uses.begin(), i.uses.end(),
+                             [&](const Reg& u) { return holds(to, element_of(u)); }))) {
       more = note(registers, i.def.id, {to, i.where}) || more;
     } else if (i.kind == InstKind::lds_write) {
       const Element tile = p_.tensor(i.access.tensor).element;

@@ -19,7 +19,8 @@ import inlay
 import numpy
 from inlay import codegen
 from inlay._tools import check_shape
-from inlay.codegen import Atom, MmaTiling, Program, Swizzle, choose, exp, integer, less_signed, line_tv, popcount, rows_tv, to_number
+from inlay.codegen import (Atom, MmaTiling, Program, Swizzle, choose, exp, float_bits, from_bits, integer, less_signed, line_tv, popcount, rows_tv, select,
+                           to_number)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "python"))
 GUIDE = ("vector_add", "silu_mul", "row_softmax", "mfma_gemm", "gemv", "embedding_bag", "roles", "attention")
@@ -285,6 +286,77 @@ class Guide(unittest.TestCase):
             built.run(*({"x": given, "y": out}[name] for name in built.buffers), m=4, check="all")
             numpy.testing.assert_array_equal(out.view(numpy.uint16), numpy.tile(out[0].view(numpy.uint16), (4, 1)))
             self.assertEqual(out.view(numpy.uint16)[1, :2].tolist(), [0x8000, 0])
+
+    def test_what_llvm_gets_wrong(self):
+        """Signs of vectors of words, 0 - x, what is a product after its passes, a fence of what all lanes share (codegen/llvm_defects.cpp)."""
+        def mapped(target, out, f, vector, *inputs):
+            k = Program("mapped", target, 64)
+            n = k.size("n", most=1 << 10, multiple=vector)
+            y, x = k.output("y", out, [n]), [k.input(f"x{i}", "f32", [n]) for i in range(len(inputs))]
+            k.computes(y, lambda i: f(k, *(t[i] for t in x)))
+            w, tv = k.workgroups(0, n, 64 * vector), line_tv(64 * vector, vector, 64)
+            of = [k.load(k.tile(t, [64 * vector], [w]), tv, vector) for t in x]
+            k.store(k.map(of, lambda *v: f(k, *v), out, contract=False, approximate=False), k.tile(y, [64 * vector], [w]), vector)
+            given = [numpy.array(v, numpy.float32) for v in inputs]
+            result = numpy.full(len(inputs[0]), 7, {"f32": numpy.float32, "f16": numpy.float16}[out])
+            k.build().run(result, *given, n=len(result), check="all")
+            return result
+
+        def bits(x):
+            return x.view({2: numpy.uint16, 4: numpy.uint32}[x.itemsize]).tolist()
+
+        def size(x):
+            return from_bits(float_bits(x) & 0x7FFFFFFF)
+        a, b = [1, -2, 3, 4, -5, 6, -0.0, 0], [1, 1, -1, -2, 3, -4, -0.0, 0]
+        for target in ("gfx942", "gfx950", "gfx90a"):
+            for vector in (1, 2, 4):
+                with self.subTest(target, vector=vector):
+                    x, z = numpy.array(a, numpy.float32), numpy.array(b, numpy.float32)
+                    chosen = -numpy.where(z >= 0, x, z)
+                    self.assertEqual(bits(mapped(target, "f32", lambda k, x, z: -select(z, k.constant(0), x, z), vector, a, b)), bits(chosen))
+                    self.assertEqual(bits(mapped(target, "f32", lambda k, x, z: select(z, k.constant(0), size(x), z), vector, a, b)),
+                                     bits(numpy.where(z >= 0, abs(x), z)))
+                    self.assertEqual(bits(mapped(target, "f32", lambda k, x, z: (k.constant(0) - x) * 3, vector, a, b)), bits((numpy.float32(0) - x) * numpy.float32(3)))
+                    for f, want in ((lambda k, x, z: x / 2, x / 2), (lambda k, x, z: codegen.max(x * z, x * z), x * z), (lambda k, x, z: x * z - 0.0, x * z),
+                                    (lambda k, x, z: (x * z) / 2, x * z / 2)):
+                        self.assertEqual(bits(mapped(target, "f16", f, vector, a, b)), bits(want.astype(numpy.float16)))
+            for element, by in (("f32", 1 / 128), ("f16", 0.5)):  # a mean in f16, which all lanes have
+                with self.subTest(target, mean=element):
+                    k = Program("mean", target, 256)
+                    m, n = k.size("m", most=64), k.size("n", most=256)
+                    y, x, w = k.output("y", "f16", [m, 1]), k.input("x", element, [m, n]), k.workgroups(0, m, 1)
+                    k.computes(y, lambda r, _: k.sum(n, lambda i: x[r, i]) * by)
+                    total = k.fold("sum", k.load(k.tile(x, [1, 256], [w, 0]), rows_tv(1, 256, 1, 256), 1), 1)
+                    k.store(k.map([total], lambda v: v * by, "f32"), k.tile(y, [1, 1], [w, 0]), 1)
+                    given = numpy.arange(3 * 100).reshape(3, 100).astype({"f32": "f4", "f16": "f2"}[element]) % 4
+                    out = numpy.zeros((3, 1), "f2")
+                    k.build().run(out, given, m=3, n=100, check="all")
+                    self.assertEqual(out[:, 0].tolist(), (given.astype("f4").sum(1) * by).astype("f2").tolist())
+
+    def test_what_is_rounded_under_way(self):
+        """Conversions are the identity in a proof: that what is rounded fits is the caller's to see to, by name."""
+        def through(element, f=lambda v: v, of="f32"):
+            k = Program("through", "gfx942", 256)
+            n = k.size("n", most=1 << 10)
+            y, x = k.output("y", "f32", [n]), k.input("x", of, [n])
+            k.computes(y, lambda i: f(x[i]) * 2)
+            w, tv = k.workgroups(0, n, 256), line_tv(256, 1, 256)
+            h = k.map([k.load(k.tile(x, [256], [w]), tv, 1)], f, element); self.rounds = line()
+            k.store(k.map([h], lambda v: v * 2), k.tile(y, [256], [w]), 1)
+            return [c["subject"] for c in k.prove().items if c["verdict"] == "the caller's"]
+        for element, fits in (("fp8", "has no magnitude over 240"), ("i8", "is whole, -128 to 127"), ("f16", "has no magnitude over 65504")):
+            said = through(element)
+            self.assertEqual(said, [f"what test_program.py:{self.rounds} rounds to {'e4m3fnuz' if element == 'fp8' else element} {fits}"])
+        self.assertEqual(through("bf16"), [])
+        self.assertEqual(through("fp8", of="fp8"), [])  # nothing is rounded
+        self.assertEqual(through("f16", of="f16"), [])
+        k = Program("stored", "gfx942", 256)  # what is stored so is of the specification's type
+        n = k.size("n", most=1 << 10)
+        y, x = k.output("y", "fp8", [n]), k.input("x", "f32", [n])
+        k.computes(y, lambda i: x[i] * 2)
+        w, tv = k.workgroups(0, n, 256), line_tv(256, 1, 256)
+        k.store(k.map([k.load(k.tile(x, [256], [w]), tv, 1)], lambda v: v * 2, "fp8"), k.tile(y, [256], [w]), 1)
+        self.assertEqual([c["subject"] for c in k.prove().items if c["verdict"] == "the caller's"], [])
 
     def test_orders_of_sums(self):
         k, _ = gemm()

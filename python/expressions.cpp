@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/functions.h>
 #include <inlay/codegen/small_numbers.h>
 #include <inlay/kernels/philox.h>
 
@@ -216,6 +217,8 @@ void add_expressions(py::module_& m) {
            [](const PyExpr& a) {
              return PyExpr{a.program, a.value * -1.0};
            })
+      .def("__abs__", &unary<codegen::abs>)
+      .def("__floor__", &unary<codegen::floor>)
       .def("__lt__", &unordered<PyExpr>)
       .def("__le__", &unordered<PyExpr>)
       .def("__gt__", &unordered<PyExpr>)
@@ -241,6 +244,17 @@ void add_expressions(py::module_& m) {
   m.def("log", &unary<codegen::log>, py::arg("x"), "The natural logarithm.");
   m.def("log2", &unary<codegen::log2>, py::arg("x"), "The logarithm to base 2.");
   m.def("rcp", &unary<codegen::rcp>, py::arg("x"), "1 / x");
+  m.def("erf", &unary<codegen::erf>, py::arg("x"), "The error function, within 1.5e-7.");
+  m.def("floor", &unary<codegen::floor>, py::arg("x"), "The greatest whole number that is not above x.");
+  m.def("gelu", &unary<codegen::gelu>, py::arg("x"), "x / 2 * (1 + erf(x / sqrt(2)))");
+  m.def("gelu_tanh", &unary<codegen::gelu_tanh>, py::arg("x"),
+        "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))");
+  m.def("mish", &unary<codegen::mish>, py::arg("x"), "x * tanh(softplus(x))");
+  m.def("relu", &unary<codegen::relu>, py::arg("x"), "max(x, 0)");
+  m.def("sigmoid", &unary<codegen::sigmoid>, py::arg("x"), "1 / (1 + e^-x)");
+  m.def("silu", &unary<codegen::silu>, py::arg("x"), "x / (1 + e^-x)");
+  m.def("softplus", &unary<codegen::softplus>, py::arg("x"), "log(1 + e^x), without overflow.");
+  m.def("tanh", &unary<codegen::tanh>, py::arg("x"), "The hyperbolic tangent, within 2e-7.");
   m.def("sqrt", &unary<codegen::sqrt>, py::arg("x"), "The square root.");
   m.def("rsqrt", &unary<codegen::rsqrt>, py::arg("x"), "1 / sqrt(x)");
   m.def(

@@ -1,11 +1,10 @@
-/// The functions of formulas, each written once in what a map has: + - * /, exp, log, sqrt, max, min, select.
-///
-/// erf is formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions, 1964: within 1.5e-7. tanh is 1 - 2 / (exp(2 x) + 1)
-/// and softplus max(x, 0) + log(1 + exp(-|x|)): neither overflows.
+/// The functions of formulas, each written once in what a map has: + - * /, exp, log, sqrt, max, min, select, and codegen/functions.h.
 #pragma once
 
 #include "../program_names.h"
 #include "language.h"
+
+#include <inlay/codegen/functions.h>
 
 namespace inlay::kernels {
 
@@ -14,36 +13,25 @@ namespace inlay::kernels {
 template <class T, class Constant, class Approximated>
 [[nodiscard]] T lowered(const std::string& f, const std::vector<T>& x, const Constant& constant,
                         const Approximated& approximated) {
-  const auto abs = [&](T a) { return max(a, a * -1.0); };
-  const auto sigmoid = [&](T a) { return 1.0 / (exp(a * -1.0) + 1.0); };
-  const auto tanh = [&](T a) { return 1.0 - 2.0 / (exp(a * 2.0) + 1.0); };
-  const auto softplus = [&](T a) { return max(a, constant(0)) + log(exp(abs(a) * -1.0) + 1.0); };
-  const auto erf = [&](T a) {
-    const T t = 1.0 / (abs(a) * 0.3275911 + 1.0);
-    T sum = t * 1.061405429;
-    for (const double c : {-1.453152027, 1.421413741, -0.284496736, 0.254829592}) sum = (sum + c) * t;
-    const T y = approximated(1.0 - sum * exp(a * a * -1.0), 1.5e-7);
-    return select(a, constant(0), y, y * -1.0);
-  };
+  namespace functions = codegen::functions;
   if (f == "+") return x[0] + x[1];
   if (f == "-") return x[0] - x[1];
   if (f == "*") return x[0] * x[1];
   if (f == "/") return x[0] / x[1];
   if (f == "neg") return x[0] * -1.0;
-  if (f == "abs") return abs(x[0]);
+  if (f == "abs") return functions::abs(x[0]);
   if (f == "and") return x[0] & x[1];
   if (f == "bits") return float_bits(x[0]);
   if (f == "choose") return choose(x[0], x[1], x[2]);
   if (f == "clamp") return min(max(x[0], x[1]), x[2]);
   if (f == "equal") return equal(x[0], x[1]);
-  if (f == "erf") return erf(x[0]);
+  if (f == "erf") return functions::erf(x[0], constant, approximated);
   if (f == "exp") return exp(x[0]);
   if (f == "exp2") return exp2(x[0]);
   if (f == "float") return to_number(x[0]);
   if (f == "from_bits") return from_bits(x[0]);
-  if (f == "gelu") return x[0] * 0.5 * (erf(x[0] * 0.70710678118654752) + 1.0);
-  if (f == "gelu_tanh")
-    return x[0] * 0.5 * (tanh((x[0] + x[0] * x[0] * x[0] * 0.044715) * 0.79788456080286536) + 1.0);
+  if (f == "gelu") return functions::gelu(x[0], constant, approximated);
+  if (f == "gelu_tanh") return functions::gelu_tanh(x[0]);
   if (f == "iadd") return x[0] + x[1];
   if (f == "imul") return x[0] * x[1];
   if (f == "int") return integer(x[0]);
@@ -54,22 +42,22 @@ template <class T, class Constant, class Approximated>
   if (f == "log2") return log2(x[0]);
   if (f == "max") return max(x[0], x[1]);
   if (f == "min") return min(x[0], x[1]);
-  if (f == "mish") return x[0] * tanh(softplus(x[0]));
+  if (f == "mish") return functions::mish(x[0], constant);
   if (f == "mul_hi") return mul_hi(x[0], x[1]);
   if (f == "not") return ~x[0];
   if (f == "or") return x[0] | x[1];
   if (f == "popcount") return popcount(x[0]);
   if (f == "rcp") return 1.0 / x[0];
-  if (f == "relu") return max(x[0], constant(0));
+  if (f == "relu") return functions::relu(x[0], constant);
   if (f == "round") return nearest(x[0]);
   if (f == "rsqrt") return rsqrt(x[0]);
   if (f == "sar") return shift_right_signed(x[0], x[1]);
   if (f == "select") return select(x[0], x[1], x[2], x[3]);
   if (f == "shl") return x[0] << x[1];
   if (f == "shr") return x[0] >> x[1];
-  if (f == "sigmoid") return sigmoid(x[0]);
-  if (f == "silu") return x[0] / (exp(x[0] * -1.0) + 1.0);
-  if (f == "softplus") return softplus(x[0]);
+  if (f == "sigmoid") return functions::sigmoid(x[0]);
+  if (f == "silu") return functions::silu(x[0]);
+  if (f == "softplus") return functions::softplus(x[0], constant);
   if (f == "sqrt") return sqrt(x[0]);
   if (f == "square") return x[0] * x[0];
   if (f == "trailing_zeros") return trailing_zeros(x[0]);
@@ -77,7 +65,7 @@ template <class T, class Constant, class Approximated>
   if (f == "ufloat") return to_number_unsigned(x[0]);
   if (f == "uless") return less_unsigned(x[0], x[1]);
   if (f == "xor") return x[0] ^ x[1];
-  return tanh(x[0]); // of the list (language.cpp) what is left
+  return functions::tanh(x[0]); // of the list (language.cpp) what is left
 }
 
 /// The values of all assignments, from those of the inputs.

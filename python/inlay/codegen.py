@@ -25,11 +25,12 @@ from . import _inlay
 from ._inlay import Layout, Swizzle
 from ._tools import CommandError, Contract, Timing, _arguments, answer, bytes_of, checked, checks, contract, size_number, stress_count
 
-_names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Origin", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout", "Tensor",
-          "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
-          "floor_mod", "from_bits", "from_code", "inside", "integer", "leading_zeros", "less_signed", "less_unsigned", "line_tv", "log", "log2", "max", "min", "mul_hi", "nearest",
-          "philox4x32", "popcount", "rcp", "rows_tv", "rsqrt", "scales_place", "scales_transfer_tv", "select", "shift_right_signed", "sqrt", "to_code", "to_number",
-          "to_number_unsigned", "trailing_zeros", "transfer_place", "transfer_tv", "transposed", "truncated", "values_exchanged", "without_axis")
+_names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "OrderClaim", "Origin", "Program", "ProgramError", "ProofReport", "SumOrders", "Sym", "SymLayout",
+          "Tensor", "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "erf", "exp", "exp2", "find_swizzle", "float_bits", "floor", "floor_div",
+          "floor_mod", "from_bits", "from_code", "gelu", "gelu_tanh", "inside", "integer", "leading_zeros", "less_signed", "less_unsigned", "line_tv", "log", "log2", "max",
+          "min", "mish", "mul_hi", "nearest", "philox4x32", "popcount", "rcp", "relu", "rows_tv", "rsqrt", "scales_place", "scales_transfer_tv", "select",
+          "shift_right_signed", "sigmoid", "silu", "softplus", "sqrt", "tanh", "to_code", "to_number", "to_number_unsigned", "trailing_zeros", "transfer_place", "transfer_tv",
+          "transposed", "truncated", "values_exchanged", "without_axis")
 globals().update({name: getattr(_inlay.codegen, name) for name in _names})
 __all__ = [*_names, "Layout", "Swizzle"]
 

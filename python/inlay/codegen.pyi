@@ -412,6 +412,8 @@ def conflict_free_swizzle(target: str, element: str, rows: int, columns: int, us
     """The same, which must be there."""
 def equal(a: Expr, b: Any) -> Expr:
     """a = b, 1 or 0."""
+def erf(x: Expr) -> Expr:
+    """The error function, within 1.5e-7."""
 def exp(x: Expr) -> Expr:
     """e^x"""
 def exp2(x: Expr) -> Expr:
@@ -420,6 +422,8 @@ def find_swizzle(target: str, element: str, rows: int, columns: int, uses: Seque
     """The smallest swizzle under which a row-major tile in LDS has no bank conflict in any of its uses, (tv, vector, whether it reads) each; None where there is none."""
 def float_bits(x: Expr) -> Expr:
     """The code of a number as f32."""
+def floor(x: Expr) -> Expr:
+    """The greatest whole number that is not above x."""
 def floor_div(a: Union[Sym, int], b: Union[Sym, int]) -> Sym:
     """a // b, rounded to minus infinity."""
 def floor_mod(a: Union[Sym, int], b: Union[Sym, int]) -> Sym:
@@ -428,6 +432,10 @@ def from_bits(x: Expr) -> Expr:
     """The f32 with that code."""
 def from_code(type: str, code: Expr) -> Expr:
     """The number whose code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' the lowest bits of an integer are."""
+def gelu(x: Expr) -> Expr:
+    """x / 2 * (1 + erf(x / sqrt(2)))"""
+def gelu_tanh(x: Expr) -> Expr:
+    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))"""
 def inside(index: Union[Sym, int], bound: Union[Sym, int], x: Expr, beyond: float) -> Expr:
     """index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside."""
 def integer(x: Expr) -> Expr:
@@ -448,6 +456,8 @@ def max(a: Any, b: Any) -> Any:
     """The larger of two formulas, or of two expressions."""
 def min(a: Any, b: Any) -> Any:
     """The smaller of two formulas, or of two expressions."""
+def mish(x: Expr) -> Expr:
+    """x * tanh(softplus(x))"""
 def mul_hi(a: Expr, b: Any) -> Expr:
     """Bits 32 to 63 of the product of two integers, unsigned."""
 def nearest(x: Expr) -> Expr:
@@ -458,6 +468,8 @@ def popcount(x: Expr) -> Expr:
     """How many bits of an integer are set."""
 def rcp(x: Expr) -> Expr:
     """1 / x"""
+def relu(x: Expr) -> Expr:
+    """max(x, 0)"""
 def rows_tv(rows: int, columns: int, vector: int, threads: int) -> Layout:
     """Work-items along rows of vectors."""
 def rsqrt(x: Expr) -> Expr:
@@ -470,8 +482,16 @@ def select(a: Expr, b: Any, yes: Any, no: Any) -> Expr:
     """a >= b ? yes : no"""
 def shift_right_signed(a: Expr, b: Any) -> Expr:
     """a >> b with copies of the sign."""
+def sigmoid(x: Expr) -> Expr:
+    """1 / (1 + e^-x)"""
+def silu(x: Expr) -> Expr:
+    """x / (1 + e^-x)"""
+def softplus(x: Expr) -> Expr:
+    """log(1 + e^x), without overflow."""
 def sqrt(x: Expr) -> Expr:
     """The square root."""
+def tanh(x: Expr) -> Expr:
+    """The hyperbolic tangent, within 2e-7."""
 def to_code(type: str, x: Expr) -> Expr:
     """The code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' of the nearest number, ties to the even code; past the ends the last one."""
 def to_number(x: Expr) -> Expr:

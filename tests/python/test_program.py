@@ -667,6 +667,27 @@ class Pipelines(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
+    def test_a_quotient_by_a_declared_multiple_is_printed(self):
+        for over, text in ((lambda k, n: 1 / k.number(n), r" \* 1/n\)"), (lambda k, n: 1 / k.number(n + 1), r" \* 1/\(n\+1\)\)"),
+                           (lambda k, n: codegen.sqrt(1 / k.number(n)), r" \* rsqrt\(n\)\)")):
+            for multiple in (1, 8):
+                k = Program("mean", "gfx942", 64)
+                m, n = k.size("m", most=1 << 16), k.size("n", most=64, multiple=multiple)
+                y, x = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, n])
+                k.computes(y, lambda row, _: k.sum(n, lambda i: x[row, i]) * over(k, n))
+                row = k.workgroups(0, m, 1)
+                k.store(k.fold("sum", k.load(k.tile(x, [1, 64], [row, 0]), rows_tv(1, 64, 1, 64), 1), 1), k.tile(y, [1, 1], [row, 0]), 1)
+                with self.assertRaisesRegex(codegen.ProgramError, text):
+                    k.prove()
+
+    def test_pointers_are_not_offered_as_elements(self):
+        k = Program("a", "gfx942", 64)
+        for name in ("u8", "glob", "buff"):
+            with self.assertRaises(codegen.ProgramError) as refused:
+                k.input("x", name, [k.size("n" + name)])
+            self.assertRegex(str(refused.exception), "one of f64 f32 .* i1\\n")
+            self.assertNotRegex(str(refused.exception), "global|lds|buffer")
+
     """Each of these is the right program with one place changed."""
 
     def refused(self, f, pattern, at):
@@ -1226,6 +1247,65 @@ class Refused(unittest.TestCase):
             n + "1"
         with self.assertRaises(TypeError):
             x[0] + "1"
+
+
+class Functions(unittest.TestCase):
+    """The functions that are formulas, by numpy and math: in a specification and in a map they are the same."""
+    ERF = staticmethod(numpy.vectorize(math.erf))
+    OURS = {"abs": abs, "floor": math.floor, **{f: getattr(codegen, f) for f in ("erf", "gelu", "gelu_tanh", "mish", "relu", "sigmoid", "silu", "softplus", "tanh")}}
+
+    @classmethod
+    def by_numpy(cls, x):
+        sigmoid, softplus = 1 / (1 + numpy.exp(-x)), numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-abs(x)))
+        return {"abs": abs(x), "floor": numpy.floor(x), "erf": cls.ERF(x), "gelu": x / 2 * (1 + cls.ERF(x / math.sqrt(2))),
+                "gelu_tanh": x / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "mish": x * numpy.tanh(softplus),
+                "relu": numpy.maximum(x, 0), "sigmoid": sigmoid, "silu": x * sigmoid, "softplus": softplus, "tanh": numpy.tanh(x)}
+
+    def kernel(self, said, computed, target="gfx942"):
+        k = Program("function", target, 64)
+        n = k.size("n", most=1 << 20)
+        y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+        k.computes(y, lambda i: said(x[i]))
+        w, tv = k.workgroups(0, n, 64), line_tv(64, 1, 64)
+        k.store(k.map([k.load(k.tile(x, [64], [w]), tv, 1)], computed), k.tile(y, [64], [w]), 1)
+        return k
+
+    def test_each_is_proved_and_right(self):
+        x = numpy.concatenate([numpy.linspace(-20, 20, 300), [-1e30, 1e30, 0, 0.5, 1.5, 2.5, -0.5, -1.5, -3, 3, 8388609]]).astype(numpy.float32)
+        with numpy.errstate(over="ignore"):
+            wanted = self.by_numpy(x.astype(float))
+        self.assertEqual(set(wanted), set(self.OURS))
+        for target in ("gfx942", "gfx950"):
+            for name, f in self.OURS.items():
+                with self.subTest(function=name, target=target):
+                    artifact = self.kernel(f, f, target).build(validate=name != "floor")
+                    if name != "floor":  # a whole number, of which machine code is undecided
+                        self.assertIn("validated", artifact.validation)
+                    y = numpy.zeros_like(x)
+                    artifact.run(y, x, n=len(x))
+                    exact = name in ("abs", "floor", "relu")
+                    numpy.testing.assert_array_less(abs(y - wanted[name]), 1e-30 if exact else 2e-6 * numpy.maximum(1, abs(wanted[name])))
+
+    def test_none_is_another_one(self):
+        for said in self.OURS:
+            for computed in self.OURS:
+                with self.subTest(said=said, computed=computed):
+                    k = self.kernel(self.OURS[said], self.OURS[computed])
+                    if said == computed:
+                        k.prove()
+                    else:
+                        with self.assertRaisesRegex(codegen.ProgramError, "y is what the specification says"):
+                            k.prove()
+        for said, computed in ((math.floor, codegen.nearest), (math.floor, lambda x: codegen.nearest(x - 0.5)), (abs, lambda x: x),
+                               (codegen.erf, lambda x: codegen.erf(x * -1.0)), (codegen.softplus, lambda x: codegen.log(exp(x) + 1))):
+            with self.assertRaisesRegex(codegen.ProgramError, "y is what the specification says"):
+                self.kernel(said, computed).prove()
+        self.kernel(codegen.silu, lambda x: x * codegen.sigmoid(x)).prove()
+
+    def test_what_is_no_number_is_refused(self):
+        for f in self.OURS.values():
+            with self.assertRaises(codegen.ProgramError):
+                self.kernel(lambda x: f(integer(x * 1)), lambda x: x)
 
 
 class Arithmetic(unittest.TestCase):

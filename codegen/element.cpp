@@ -129,7 +129,8 @@ std::string by_target(Element fnuz, Element ocp) {
 
 std::string all_names() {
   std::string names;
-  for (const ElementFacts& f : table) names += (names.empty() ? "" : " ") + std::string(f.name);
+  for (const ElementFacts& f : table)
+    if (f.kind != pointer) names += (names.empty() ? "" : " ") + std::string(f.name);
   return names;
 }
 
@@ -235,7 +236,8 @@ Element parse_element(std::string_view text) {
   if (same(text, "fp8")) unknown(text, by_target(Element::e4m3fnuz, Element::e4m3fn));
   if (same(text, "bf8")) unknown(text, by_target(Element::e5m2fnuz, Element::e5m2));
   std::vector<std::string> known;
-  for (const ElementFacts& f : table) known.emplace_back(f.name);
+  for (const ElementFacts& f : table)
+    if (f.kind != pointer) known.emplace_back(f.name);
   for (const Alias& a : aliases) known.emplace_back(a.name);
   unknown(text, did_you_mean(text, known) + "one of " + all_names());
 }

@@ -558,9 +558,15 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
   if (--left < 0) return "...";
   const ExprNode& n = e.node();
   const auto arg = [&](std::size_t i) { return text_of(Expr{e.arena, n.args[i]}, name, left); };
+  const auto factor = [&](std::size_t i) { // 1/(8*n) is not 1/8*n
+    const std::string s = arg(i);
+    const bool formula = e.arena->node(n.args[i]).fn == Fn::number;
+    return formula && s.find_first_of("+-*/%") != std::string::npos ? "(" + s + ")" : s;
+  };
   const auto infix = [&](const char* sign) {
     std::string s = "(";
-    for (std::size_t i = 0; i < n.args.size(); ++i) s += (i ? sign : "") + arg(i);
+    for (std::size_t i = 0; i < n.args.size(); ++i)
+      s += (i ? sign : "") + (n.fn == Fn::add ? arg(i) : factor(i));
     return s + ")";
   };
   const auto call = [&](const std::string& f) {
@@ -586,10 +592,10 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
   case Fn::mul: return infix(" * ");
   case Fn::div: return infix(" / ");
   case Fn::power:
-    return n.value == -1     ? "1/" + arg(0)
+    return n.value == -1     ? "1/" + factor(0)
            : n.value == 0.5  ? call("sqrt")
            : n.value == -0.5 ? call("rsqrt")
-                             : arg(0) + "^" + number_text(n.value);
+                             : factor(0) + "^" + number_text(n.value);
   case Fn::exp: return call("exp");
   case Fn::exp2: return call("exp2");
   case Fn::log: return call("log");

@@ -38,6 +38,18 @@ public:
       end = last;
     }
   }
+  [[nodiscard]] std::size_t term(std::size_t begin) const {
+    if (at(begin) == '-') {
+      const std::size_t end = term(begin + 1);
+      return end == begin + 1 ? begin : end;
+    }
+    if (at(begin) == '(') return list(begin, begin, false);
+    const std::size_t end = word(begin);
+    if (at(end) == '.') return begin; // no whole number
+    if (at(end) != '(') return end;
+    const std::string function = text_.substr(begin, end - begin);
+    return function == "min" || function == "max" || function == "select" ? list(end, begin, true) : begin;
+  }
   [[nodiscard]] std::size_t word(std::size_t begin) const {
     std::size_t end = begin;
     while (end < text_.size() && in_word(text_[end])) ++end;
@@ -50,18 +62,6 @@ private:
     for (const char* op : {"<<", ">>", "<=", "=="})
       if (text_.compare(i, 2, op) == 0) return i + 2;
     return std::string("+-*/%^&|").find(at(i)) != std::string::npos && at(i) != '\0' ? i + 1 : i;
-  }
-  [[nodiscard]] std::size_t term(std::size_t begin) const {
-    if (at(begin) == '-') {
-      const std::size_t end = term(begin + 1);
-      return end == begin + 1 ? begin : end;
-    }
-    if (at(begin) == '(') return list(begin, begin, false);
-    const std::size_t end = word(begin);
-    if (at(end) == '.') return begin; // no whole number
-    if (at(end) != '(') return end;
-    const std::string function = text_.substr(begin, end - begin);
-    return function == "min" || function == "max" || function == "select" ? list(end, begin, true) : begin;
   }
   [[nodiscard]] std::size_t list(std::size_t open, std::size_t otherwise, bool several) const {
     std::size_t i = open;
@@ -207,8 +207,15 @@ std::string Words::operator()(const std::string& text) const {
     const bool inside = at > 0 && in_word(text[at - 1]) && (in_word(text[at]) || text[at] == '(');
     std::size_t end = inside ? at : formula.sum(at);
     std::string piece = text.substr(at, end - at);
+    if (piece.starts_with("1/")) { // of a number, and no quotient of formulas
+      out += "1/";
+      at += 2;
+      continue;
+    }
     if (find_internal(piece, 0) != std::string::npos) try {
+        const bool whole = piece[0] == '(' && formula.term(at) == end;
         piece = to_string(written(parse_sym(p_.symbols(), piece, UnknownSymbol::refuse)));
+        if (whole && !std::all_of(piece.begin(), piece.end(), in_word)) piece = "(" + piece + ")";
       } catch (const LayoutError&) { // no formula after all
       }
     if (end == at) piece = text[end++];

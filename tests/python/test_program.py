@@ -94,7 +94,7 @@ class Guide(unittest.TestCase):
                     self.assertEqual(machine_code(built.hsaco), machine_code(code.read()))
 
     def test_loops_in_loops_and_persistent_workgroups(self):
-        for name in ("grouped_gemm", "logits_logsumexp", "cell", "segment_sum"):
+        for name in ("grouped_gemm", "logits_logsumexp", "cell", "segment_sum", "transfer_gemm"):
             for target in ("gfx942", "gfx950"):
                 with self.subTest(name, target=target):
                     importlib.import_module(name).main(target)  # checks its result

@@ -244,7 +244,7 @@ void add_expressions(py::module_& m) {
   m.def("log", &unary<codegen::log>, py::arg("x"), "The natural logarithm.");
   m.def("log2", &unary<codegen::log2>, py::arg("x"), "The logarithm to base 2.");
   m.def("rcp", &unary<codegen::rcp>, py::arg("x"), "1 / x");
-  m.def("erf", &unary<codegen::erf>, py::arg("x"), "The error function, within 1.5e-7.");
+  m.def("erf", &unary<codegen::erf>, py::arg("x"), "The error function, within 3e-7.");
   m.def("floor", &unary<codegen::floor>, py::arg("x"), "The greatest whole number that is not above x.");
   m.def("gelu", &unary<codegen::gelu>, py::arg("x"), "x / 2 * (1 + erf(x / sqrt(2)))");
   m.def("gelu_tanh", &unary<codegen::gelu_tanh>, py::arg("x"),
@@ -254,7 +254,7 @@ void add_expressions(py::module_& m) {
   m.def("sigmoid", &unary<codegen::sigmoid>, py::arg("x"), "1 / (1 + e^-x)");
   m.def("silu", &unary<codegen::silu>, py::arg("x"), "x / (1 + e^-x)");
   m.def("softplus", &unary<codegen::softplus>, py::arg("x"), "log(1 + e^x), without overflow.");
-  m.def("tanh", &unary<codegen::tanh>, py::arg("x"), "The hyperbolic tangent, within 2e-7.");
+  m.def("tanh", &unary<codegen::tanh>, py::arg("x"), "The hyperbolic tangent, within 3e-7.");
   m.def("sqrt", &unary<codegen::sqrt>, py::arg("x"), "The square root.");
   m.def("rsqrt", &unary<codegen::rsqrt>, py::arg("x"), "1 / sqrt(x)");
   m.def(

@@ -413,7 +413,7 @@ def conflict_free_swizzle(target: str, element: str, rows: int, columns: int, us
 def equal(a: Expr, b: Any) -> Expr:
     """a = b, 1 or 0."""
 def erf(x: Expr) -> Expr:
-    """The error function, within 1.5e-7."""
+    """The error function, within 3e-7."""
 def exp(x: Expr) -> Expr:
     """e^x"""
 def exp2(x: Expr) -> Expr:
@@ -491,7 +491,7 @@ def softplus(x: Expr) -> Expr:
 def sqrt(x: Expr) -> Expr:
     """The square root."""
 def tanh(x: Expr) -> Expr:
-    """The hyperbolic tangent, within 2e-7."""
+    """The hyperbolic tangent, within 3e-7."""
 def to_code(type: str, x: Expr) -> Expr:
     """The code of type 'e2m1', 'e2m3', 'e3m2' or 'i4' of the nearest number, ties to the even code; past the ends the last one."""
 def to_number(x: Expr) -> Expr:

@@ -91,6 +91,9 @@ void warn_of_one_stage(const codegen::Program& program, const kernels::BuildOpti
 }
 
 #ifdef INLAY_PYTHON_CLAIMS
+/// Steps of build(validate=True), about a minute; `inlay validate --budget` takes others.
+constexpr std::uint64_t validation_budget = 60'000'000;
+
 /// The machine code held against the instructions that it was made from. Errors: std::runtime_error where it does something else.
 std::string validation_of(const codegen::Program& program, const kernels::Artifact& artifact,
                           const kernels::BuildOptions& options) {
@@ -99,7 +102,8 @@ std::string validation_of(const codegen::Program& program, const kernels::Artifa
   const auto code = apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
   const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
-  const auto report = kernels::validate::validate_code(object, object.kernel(artifact.kernel), code);
+  const auto report = kernels::validate::validate_code(object, object.kernel(artifact.kernel), code,
+                                                       {.budget = validation_budget});
   if (report.verdict == Verdict::validated) return "validated";
   std::string why;
   for (const auto& f : report.refuted)
@@ -448,7 +452,8 @@ void add_built(py::module_& m) {
       .def("build", located(&build), py::kw_only(), py::arg("scheduler") = "modulo",
            py::arg("loops") = "auto", py::arg("validate") = false,
            "Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine "
-           "code against it, which artifact.validation tells; undecided is a UserWarning. A loop with ring = "
+           "code against it, which artifact.validation tells; undecided, as after 60,000,000 steps (about a "
+           "minute), is a UserWarning. A loop with ring = "
            "1 that asks for a distance and has none is a UserWarning.");
 }
 

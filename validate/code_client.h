@@ -456,6 +456,7 @@ public:
     auto at = done.find(a.name);
     if (at == done.end()) {
       const auto holds = [&](Sym d) {
+        if (sure && formulas_.steps != nullptr) formulas_.steps->take(Steps::guard);
         return sure && run_.names.watched(d) &&
                formulas_.decide(false, Sym(0), now(d), sure_facts_) == Truth::yes;
       };

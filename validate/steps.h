@@ -29,7 +29,7 @@ public:
 
   // What things take, by the clock on an idle machine (`inlay validate KERNEL --json` says steps and seconds).
   static constexpr std::uint64_t followed_instruction = 20, number_instruction = 5, question = 1500,
-                                 left_open = 100'000, element = 1;
+                                 left_open = 100'000, element = 1, guard = 100;
 
 private:
   std::uint64_t most_, used_ = 0, next_ = 50'000;

@@ -117,6 +117,12 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
                                                 : devices_.flags[0])
                            .name,
                        "the whole grid first");
+  // ceil(c x / (c t)) = ceil(x / t): the least numbers say most of where tiles begin.
+  for (int c = tile; c > 1 && !extent.is_constant(); --c)
+    if (const auto x = tile % c == 0 ? divide_exactly(extent, Sym(c)) : std::nullopt) {
+      extent = *x, tile /= c;
+      break;
+    }
   const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
   return symbol;

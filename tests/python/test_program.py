@@ -333,6 +333,23 @@ class Guide(unittest.TestCase):
                     k.build().run(out, given, m=3, n=100, check="all")
                     self.assertEqual(out[:, 0].tolist(), (given.astype("f4").sum(1) * by).astype("f2").tolist())
 
+    def test_a_grid_in_the_least_numbers(self):
+        """ceil(16 t / 1024) workgroups are ceil(t / 64), and tiles of 64 begin inside."""
+        for extent, tile, of in ((16, 1024, 64), (3, 192, 64), (1, 64, 64), (2, 64, 32)):
+            k = Program("copies", "gfx942", 64)
+            t = k.size("t", most=1 << 16)
+            x, y = k.input("x", "f32", [t]), k.output("y", "f32", [t])
+            k.computes(y, lambda i: x[i])
+            w, tv = k.workgroups(0, extent * t, tile), line_tv(64, 1, 64)
+            k.store(k.load(k.tile(x, [64], [w]), tv, 1), k.tile(y, [64], [w]), 1)
+            if of == 64:
+                out, given = numpy.zeros(301, "f4"), numpy.arange(301, dtype="f4")
+                k.build().run(out, given, t=301, check="all")
+                self.assertEqual(out.tolist(), given.tolist())
+            else:  # one workgroup in two begins after the end
+                with self.assertRaises(inlay.ProgramError):
+                    k.prove()
+
     def test_what_is_rounded_under_way(self):
         """Conversions are the identity in a proof: that what is rounded fits is the caller's to see to, by name."""
         def through(element, f=lambda v: v, of="f32"):

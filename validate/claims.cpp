@@ -290,6 +290,7 @@ std::optional<std::string> Checker::formula(Term t) {
     if (a && b) out = "((" + *a + ")*(" + *b + "))";
     break;
   }
+  case TermKind::sum:
   case TermKind::zext: out = child(0); break;
   case TermKind::sext:
     if (const auto a = child(0); a && in_range(*a, word / 2)) out = a;

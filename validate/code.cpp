@@ -21,6 +21,7 @@ void Sides::symbolic() {
   code_run_ = std::make_unique<CodeRun>(code_, std::vector<std::pair<AtomId, Sym>>());
   code_run_->arithmetic = &values_->arithmetic();
   code_run_->formulas = formulas_.get();
+  code_run_->integers = &values_->integers();
   code_run_->steps = &steps_;
   if (rank_) code_run_->given = {{*p_.together().rank.as_atom(), Sym(std::int64_t{*rank_})}};
   for (const codegen::Tensor& t : p_.tensors())
@@ -36,6 +37,7 @@ void Sides::symbolic() {
         for (const AtomId a : symbols(trips)) of_trips.push_back(a);
   code_run_->names.watch(of_trips);
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
+    if (formulas_->is_long_sum(w)) return values_->read(w, Element::i32, 0);
     if (flow_->terms().kind(w) != TermKind::datum) return values_->truncated(w);
     const auto d = values_->datum(w);
     if (!d || d->format != Element::i32 || d->numbers.size() != 1) return std::nullopt;

@@ -15,17 +15,23 @@ namespace inlay::kernels::validate {
 using codegen::Expr;
 using codegen::ExprNode;
 using codegen::Fn;
+using codegen::Monoid;
 
 namespace {
 [[noreturn]] void not_followed() { throw NotFollowed{"integers modulo 2^32 in a map"}; }
 Expr argument(Expr e, std::size_t k) { return {e.arena, e.node().args[k]}; }
 } // namespace
 
-Sym CodeRun::symbol_of(Number value) {
-  if (value == 0) return Sym(0);
-  const Sym s = formulas->element(value);
-  integers_.emplace(s, value);
-  return s;
+Sym CodeRun::symbol_of(Number value) { return integers->formula_of(value); }
+
+Integers::Names CodeRun::names_of_integers() {
+  return {[](Sym s) { return s; }, [this](Sym s) { return number_of(s); },
+          [this](Sym d) {
+            Formulas::Condition c;
+            Formulas::require(c, d);
+            return holds(formulas->canonical(c));
+          },
+          [this](Sym m) { conditions.insert(apply(Function::number, stable_hash(m))); }};
 }
 
 Sym CodeRun::integer(const MapAt& m, Expr e) {
@@ -89,11 +95,43 @@ Sym CodeRun::operation(TermKind kind, Sym a, Sym b) {
 }
 
 Number CodeRun::signed_value(const MapAt& m, Expr e) {
-  if (e.node().fn == Fn::choose)
-    return choose(truth(m, argument(e, 0)), signed_value(m, argument(e, 1)), signed_value(m, argument(e, 2)));
-  const Sym s = integer(m, e);
-  if (const auto at = integers_.find(Formulas::reduced(s)); at != integers_.end()) return at->second;
-  return number_of(formulas->as_signed(s) ? s : operation(TermKind::shift_right_signed, s, Sym(0)));
+  if (e.node().fn == Fn::choose) {
+    const Expr c = argument(e, 0), yes = argument(e, 1), no = argument(e, 2);
+    const Fn less = c.node().fn; // a < b ? b : a
+    if (less == Fn::word_less_signed || less == Fn::word_less) {
+      const Expr a = argument(c, 0), b = argument(c, 1);
+      const bool largest = yes == b && no == a, is_signed = less == Fn::word_less_signed;
+      if (largest || (yes == a && no == b))
+        return integers->extreme(signed_value(m, a), signed_value(m, b),
+                                 is_signed ? (largest ? Monoid::signed_max : Monoid::signed_min)
+                                           : (largest ? Monoid::unsigned_max : Monoid::unsigned_min));
+    }
+    return choose(truth(m, c), signed_value(m, yes), signed_value(m, no));
+  }
+  return integers->of(integer(m, e), names_of_integers());
+}
+
+Number CodeRun::folded(Monoid monoid, std::span<const Number> elements) {
+  if (is_of_i32(monoid) && concrete()) {
+    // A real number here has the digits of f32: what needs more of them is not known.
+    double all = codegen::empty_element(monoid);
+    for (const Number n : elements) {
+      if (RealArithmetic::error(n) != 0) return RealArithmetic::number(0, INFINITY);
+      all = codegen::combined(monoid, all, RealArithmetic::real(n));
+    }
+    return RealArithmetic::number(all, std::fabs(all) > 0x1p24 ? INFINITY : 0);
+  }
+  if (monoid == Monoid::wrapping_sum) {
+    std::vector<Integers::Part> parts;
+    for (const Number n : elements) parts.push_back({n, 1});
+    return integers->sum(parts, 0, names_of_integers());
+  }
+  Number all = elements[0];
+  for (const Number n : elements.subspan(1))
+    all = is_of_i32(monoid)       ? integers->extreme(all, n, monoid)
+          : monoid == Monoid::sum ? arithmetic->sum(all, n)
+                                  : arithmetic->extreme(all, n, monoid == Monoid::max);
+  return all;
 }
 
 Formulas::Condition CodeRun::condition(const MapAt& m, Expr e) {
@@ -124,8 +162,9 @@ Formulas::Condition CodeRun::condition(const MapAt& m, Expr e) {
   return formulas->canonical(c);
 }
 
-Number CodeRun::truth(const MapAt& m, Expr e) {
-  const Formulas::Condition c = condition(m, e);
+Number CodeRun::truth(const MapAt& m, Expr e) { return holds(condition(m, e)); }
+
+Number CodeRun::holds(const Formulas::Condition& c) {
   for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
   return ValuesOfWords::of(c);
 }

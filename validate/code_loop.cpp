@@ -185,6 +185,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
         const auto half = [&](Element format) { return !lds && bits(format) == 16 && as(format, true); };
         // Of a code without f32 nothing is tried as such: what is found by a conversion would count as one.
         static_cast<void>((has_elements(Element::f32) && as(Element::f32)) ||
+                          (has_elements(Element::i32) && as(Element::i32)) ||
                           std::any_of(formats.begin(), formats.end(), [&](Element f) { return as(f); }) ||
                           std::any_of(formats.begin(), formats.end(), half));
       }

@@ -689,22 +689,15 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     case InstKind::map: map(i, number); break;
     case InstKind::top: top(i, number); break;
     case InstKind::fold_values: {
-      if (is_of_i32(i.monoid))
-        throw NotFollowed{i.monoid == Monoid::wrapping_sum ? "a fold of integers modulo 2^32"
-                                                           : "a max or a min of integers"};
-      std::vector<Number> out(threads);
+      std::vector<Number> out(threads), of;
       for (std::size_t th = 0; th < threads; ++th) {
-        bool first = true;
+        of.clear();
         for (const Reg& r : i.uses) {
           const auto& from = held(r, number);
-          for (int e = 0; e < r.count; ++e) {
-            const Number v = from[th * count_of(r) + static_cast<std::size_t>(r.first + e)];
-            out[th] = first                     ? v
-                      : i.monoid == Monoid::sum ? arithmetic->sum(out[th], v)
-                                                : arithmetic->extreme(out[th], v, i.monoid == Monoid::max);
-            first = false;
-          }
+          for (int e = 0; e < r.count; ++e)
+            of.push_back(from[th * count_of(r) + static_cast<std::size_t>(r.first + e)]);
         }
+        out[th] = folded(i.monoid, of);
       }
       auto& d = registers(i.def, number);
       for (std::size_t th = 0; th < threads; ++th)
@@ -719,10 +712,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         const auto get = [&](std::size_t x) {
           return from[x * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first)];
         };
-        const Number a = get(th), b = get(th ^ static_cast<std::size_t>(i.lane_mask));
-        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] =
-            i.monoid == Monoid::sum ? arithmetic->sum(a, b)
-                                    : arithmetic->extreme(a, b, i.monoid == Monoid::max);
+        const Number both[] = {get(th), get(th ^ static_cast<std::size_t>(i.lane_mask))};
+        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] = folded(i.monoid, both);
       }
       break;
     }

@@ -6,6 +6,7 @@
 
 #include "flat.h"
 #include "formulas.h"
+#include "integers.h"
 #include "matrix_words.h"
 #include "places.h"
 #include "values_of_words.h"
@@ -166,6 +167,7 @@ public:
   [[nodiscard]] bool is_seen(int tensor) const;
   Arithmetic* arithmetic = nullptr;
   Formulas* formulas = nullptr;
+  Integers* integers = nullptr; ///< where sizes are symbols
   Steps* steps = nullptr;
   /// What else is replaced in formulas: the number of trips where it is known.
   std::vector<std::pair<AtomId, Sym>> known;
@@ -245,9 +247,12 @@ private:
   Number truth(const MapAt& at, codegen::Expr e);
   /// In [0, 2^32), or of another expression its value; NaN where that is not sure.
   double integer_at_sizes(const MapAt& at, codegen::Expr e);
-  /// The symbol of an element of memory, or of what was truncated.
+  /// Of what a register holds, an element of memory, or what was truncated.
   Sym symbol_of(Number value);
-  std::map<Sym, Number> integers_; ///< of such symbols
+  Integers::Names names_of_integers();
+  Number holds(const Formulas::Condition& condition);
+  /// Requires: one element at least.
+  Number folded(codegen::Monoid monoid, std::span<const Number> elements);
 
   const codegen::Code& code_;
   const codegen::Program& p_;

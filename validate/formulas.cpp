@@ -418,13 +418,11 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
 
 // ---- operations that are no polynomials -------------------------------------------------------------------------------
 
-namespace {
-bool has_element(Sym s) {
+bool Formulas::has_element(Sym s) {
   for (const AtomId a : symbols(s))
     if (s.context()->atom(a).name.starts_with("_element")) return true;
   return false;
 }
-} // namespace
 
 Sym Formulas::word_of(TermKind kind, const std::vector<Sym>& operands) {
   std::uint64_t h = random_of(0x0be7a7e, static_cast<std::uint64_t>(kind));
@@ -638,6 +636,17 @@ std::optional<Sym> Formulas::long_product(Word low, Word high) {
   return std::nullopt;
 }
 
+bool Formulas::is_long_sum(Word w) const {
+  if (t_.kind(w) == TermKind::sum) return true;
+  if (t_.kind(w) != TermKind::linear || t_.is_wide(w)) return false;
+  const auto parts = t_.parts(w);
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const TermPart& p) { return t_.kind(p.atom) == TermKind::sum; }) ||
+         (parts.size() > few && std::all_of(parts.begin(), parts.end(), [&](const TermPart& p) {
+            return t_.kind(p.atom) == TermKind::datum;
+          }));
+}
+
 std::optional<Sym> Formulas::polynomial(Word w) {
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
   const TermKind kind = t_.kind(w);
@@ -669,6 +678,8 @@ std::optional<Sym> Formulas::polynomial(Word w) {
       return wide ? static_cast<std::int64_t>(v)
                   : std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(v))};
     };
+    if (is_long_sum(w))
+      if (const auto v = value_of_datum ? value_of_datum(w) : std::nullopt) return element(*v);
     if (t_.is_constant(w)) return Sym(wide ? signed_of(t_.raw(w)) : static_cast<std::int64_t>(t_.raw(w)));
     Sym sum(signed_of(t_.raw(w)));
     const std::vector<TermPart> parts(t_.parts(w).begin(), t_.parts(w).end());
@@ -683,6 +694,7 @@ std::optional<Sym> Formulas::polynomial(Word w) {
   case TermKind::wide_multiply: return both(plain, [](Sym a, Sym b) { return a * b; });
   case TermKind::product: return both(as_unsigned, [](Sym a, Sym b) { return a * b; });
   case TermKind::product_signed: return both(as_signed, [](Sym a, Sym b) { return a * b; });
+  case TermKind::sum: return of(child(0));
   case TermKind::zext: return number(child(0));
   case TermKind::sext: return signed_number(child(0));
   case TermKind::low: return of(child(0));

@@ -145,9 +145,14 @@ public:
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
   [[nodiscard]] Sym element(std::uint64_t value) const;
+  /// Whether a word is a sum of more elements of memory than a formula is made of.
+  [[nodiscard]] bool is_long_sum(Word word) const;
+  static constexpr std::size_t few = 8;
+  /// Whether it has such a symbol.
+  [[nodiscard]] static bool has_element(Sym s);
   /// The larger of it as a number with a sign and 0: what a kernel bounds something by.
   [[nodiscard]] Sym bound(std::uint64_t value) const;
-  /// The element's value that a word is, for words of memory and numbers that were truncated.
+  /// The element's value that a word is, for words of memory, numbers that were truncated, and long sums.
   std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.
   void name(Word symbol, Sym meaning) { named_[symbol] = meaning; }

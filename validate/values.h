@@ -78,7 +78,9 @@ enum class Function : std::uint8_t {
   ranked,
   top_value,
   top_place,
-  top_beside
+  top_beside,
+  word,
+  unsigned_word
 };
 constexpr Number apply(Function f, Number x) { return random_of(0x10000U + static_cast<unsigned>(f), x); }
 

@@ -317,12 +317,71 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   }
   if (format == Element::i8 && index == 0) return rounded_to_i8(w);
   // An integer in a register as a whole.
-  if (width == 32 && format == Element::i32) {
-    if (const auto s = formulas_.signed_number(w)) return number_of(*s);
-    if (const auto s = formulas_.of(w)) // the word with its sign, a number of its own
-      return number_of(*formulas_.operation(TermKind::shift_right_signed, *s, Sym(0)));
-  }
+  if (width == 32 && format == Element::i32) return integer(w);
   return std::nullopt;
+}
+
+bool ValuesOfWords::is_fold(Word w) const {
+  switch (t_.kind(w)) {
+  case TermKind::linear:
+    return formulas_.is_long_sum(w) || (!t_.is_wide(w) && t_.parts(w).size() > Integers::few);
+  case TermKind::sum:
+  case TermKind::minimum_signed:
+  case TermKind::maximum_signed:
+  case TermKind::minimum_unsigned:
+  case TermKind::maximum_unsigned: return true;
+  default: return false;
+  }
+}
+
+Integers::Names ValuesOfWords::names_of_integers() {
+  const auto number = [this](Sym s) -> Number {
+    if (const auto c = s.constant()) return arithmetic_->constant(static_cast<double>(c->value()));
+    return apply(Function::number, stable_hash(s));
+  };
+  return {[this, number](Sym s) {
+            if (context_ == nullptr || context_->first.empty() || (is_of_code && is_of_code(number(s))))
+              return s;
+            return substitute(s, context_->first);
+          },
+          number,
+          [this](Sym d) {
+            Formulas::Condition c;
+            Formulas::require(c, d);
+            return here(c);
+          },
+          nullptr};
+}
+
+std::optional<Number> ValuesOfWords::integer(Word w) {
+  if (t_.is_wide(w)) return std::nullopt;
+  const TermKind kind = t_.kind(w);
+  if (kind == TermKind::sum) return read(t_.children(w)[0], Element::i32, 0);
+  if (is_fold(w) && kind != TermKind::linear) {
+    const Word x = t_.children(w)[0], y = t_.children(w)[1];
+    const auto a = read(x, Element::i32, 0), b = a ? read(y, Element::i32, 0) : a;
+    using codegen::Monoid;
+    const Monoid monoid = kind == TermKind::minimum_signed     ? Monoid::signed_min
+                          : kind == TermKind::maximum_signed   ? Monoid::signed_max
+                          : kind == TermKind::minimum_unsigned ? Monoid::unsigned_min
+                                                               : Monoid::unsigned_max;
+    return b ? std::optional(integers_.extreme(*a, *b, monoid)) : b;
+  }
+  if (const SignedField f = signed_field(w); f.width == 8 && f.at % 8 == 0)
+    if (const auto v = read(f.word, Element::i8, f.at / 8)) return v;
+  const std::string kept = missing_;
+  if (!is_fold(w))
+    if (const auto s = formulas_.of(w)) return integers_.of(*s, names_of_integers());
+  if (kind != TermKind::linear) return std::nullopt;
+  std::vector<Integers::Part> parts;
+  const auto constant = static_cast<std::uint32_t>(t_.raw(w));
+  for (const TermPart& p : std::vector<TermPart>(t_.parts(w).begin(), t_.parts(w).end())) {
+    const auto v = read(p.atom, Element::i32, 0);
+    if (!v) return std::nullopt;
+    parts.push_back({*v, static_cast<std::uint32_t>(p.coefficient)});
+  }
+  missing_ = kept;
+  return integers_.sum(parts, constant, names_of_integers());
 }
 
 std::optional<std::pair<Word, unsigned>> ValuesOfWords::packed(Word w, unsigned at, unsigned width) {
@@ -970,8 +1029,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       if (const SignedField f = signed_field(x); f.width == 8 && f.at % 8 == 0)
         return read(f.word, Element::i8, f.at / 8);
       // An element that may be anything has no formula with its sign: a symbol for each would be made to say so.
-      const bool is_datum = t_.kind(x) == TermKind::datum;
-      if (!is_datum)
+      if (t_.kind(x) != TermKind::datum && !is_fold(x))
         if (const auto s = formulas_.signed_number(x)) return number_of(*s);
       return read(x, Element::i32, 0); // a sum of integers, a word with its sign
     }

@@ -8,6 +8,7 @@
 
 #include "flat.h"
 #include "formulas.h"
+#include "integers.h"
 #include "values.h"
 
 #include <inlay/codegen/element.h>
@@ -83,6 +84,7 @@ public:
   /// The real number that bits are in f64, f32, f16 or bf16.
   [[nodiscard]] static double real_of_bits(Element format, std::uint64_t bits);
   [[nodiscard]] Extremes& extremes() { return extremes_; }
+  [[nodiscard]] Integers& integers() { return integers_; }
   /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
   void compute_with(FieldArithmetic& arithmetic) { arithmetic_ = &arithmetic; }
   [[nodiscard]] FieldArithmetic& arithmetic() { return *arithmetic_; }
@@ -106,6 +108,11 @@ private:
   static std::uint64_t key_of(Word word, Element format, unsigned index) {
     return (std::uint64_t{word} << 16) | (static_cast<unsigned>(format) << 4) | index;
   }
+  /// A word as an integer with a sign.
+  std::optional<Number> integer(Word word);
+  Integers::Names names_of_integers();
+  /// Whether it is a sum of more words than a formula is made of, or a greatest or a least.
+  [[nodiscard]] bool is_fold(Word word) const;
   /// The number of a condition on the path that is followed.
   Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);
@@ -205,6 +212,7 @@ private:
   std::map<std::vector<std::pair<AtomId, Sym>>, Flat<std::uint64_t, std::optional<Number>>> done_;
   decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
+  Integers integers_{formulas_, extremes_};
   FieldArithmetic field_{extremes_};
   FieldArithmetic* arithmetic_ = &field_;
   std::set<Element> narrowed_;

@@ -693,6 +693,8 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     } else if (n == "v_mad_u64_u32" || n == "v_mad_i64_i32") {
       functions();
       put_wide(t.add(t.product(a[0][0], a[1][0], n == "v_mad_i64_i32"), wide(2)));
+    } else if (n == "v_pk_mov_b32") {
+      r.word = {a[0][i.modifiers.op_sel & 1U], a[1][(i.modifiers.op_sel >> 1) & 1U]};
     } else if (n == "v_mov_b64") {
       r.word = {a[0][0], a[0][1]};
     } else {

@@ -66,6 +66,7 @@ std::optional<u64> compute(TermKind kind, std::span<const u64> c, u64 value) {
   case TermKind::wide_shift_right_signed: return static_cast<u64>(static_cast<i64>(a) >> (b & 63));
   case TermKind::low: return x;
   case TermKind::high: return a >> 32;
+  case TermKind::sum: return a;
   default: return std::nullopt;
   }
 }
@@ -156,6 +157,7 @@ void Terms::describe(Node& n) const {
     break;
   case TermKind::multiply_high_unsigned: n.bound = (child(0).bound * child(1).bound) >> 32; break;
   case TermKind::zext:
+  case TermKind::sum:
     n.bound = child(0).bound;
     n.maybe = child(0).maybe;
     break;
@@ -308,6 +310,17 @@ void Terms::gather(Term t, u64 factor, std::vector<TermPart>& out, u64& constant
 
 Term Terms::combine(Term a, u64 fa, Term b, u64 fb, bool wide) {
   if (a == unknown || b == unknown || nodes_[a].vague || nodes_[b].vague) return unknown;
+  // A long sum is one part of others, so that a sum of many is a tree that its lanes share.
+  const auto one = [&](Term t) {
+    if (wide || nodes_[t].kind != TermKind::linear || nodes_[t].count <= most_flat) return t;
+    u64 all = 0;
+    for (const TermPart& p : this->parts(t))
+      all += nodes_[p.atom].kind == TermKind::sum ? nodes_[p.atom].value : 1;
+    const Term whole[] = {t};
+    return all > u64{64} * most_parts ? unknown : make(TermKind::sum, whole, all);
+  };
+  a = one(a), b = one(b);
+  if (a == unknown || b == unknown) return unknown;
   std::vector<TermPart> p;
   u64 c = 0;
   gather(a, fa, p, c);
@@ -714,6 +727,7 @@ std::string Terms::text(Term t, unsigned depth, std::size_t& room) const {
   case TermKind::high: return call("high");
   case TermKind::function: return call("f" + std::to_string(n.value & word_mask));
   case TermKind::datum: return "d" + std::to_string(n.value);
+  case TermKind::sum: return arg(0);
   }
   return "?";
 }

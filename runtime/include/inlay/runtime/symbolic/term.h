@@ -81,7 +81,8 @@ enum class TermKind : std::uint8_t {
   low,                     ///< low word of wide c0
   high,
   function, ///< word `value >> 32` of what instruction number `value & 0xffffffff` makes of the children, whatever that is
-  datum     ///< the word that whoever made it knows as number `value`
+  datum,    ///< the word that whoever made it knows as number `value`
+  sum       ///< c0, a linear term of more than `most_flat` parts, as one part of others; of `value` in all
 };
 
 /// coefficient * atom of a linear term.
@@ -97,12 +98,12 @@ struct TooLarge : std::runtime_error {
 };
 
 /// A pool of terms. What code computes from trip to trip of a loop without an end may grow without one: sums of more than
-/// `most_parts` are unknown, and a pool of more bytes than `at_most` says throws TooLarge.
+/// 64 `most_parts` are unknown, and a pool of more bytes than `at_most` says throws TooLarge.
 class Terms {
 public:
   Terms();
   static constexpr Term unknown = 1;
-  static constexpr std::size_t most_parts = 1024;
+  static constexpr std::size_t most_parts = 1024, most_flat = 32;
   void at_most(std::size_t bytes) { most_bytes_ = bytes; }
   [[nodiscard]] std::size_t bytes() const {
     return nodes_.size() * sizeof(Node) + children_.size() * sizeof(Term) + parts_.size() * sizeof(TermPart) +

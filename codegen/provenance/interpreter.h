@@ -271,6 +271,8 @@ private:
     Nest nest;
     std::size_t begin = 0, end = 0;
     CodeRegion as_loop; ///< all its instructions that stand in no loop inside of it
+    std::set<int>
+        summed{}; ///< registers that loops inside of it add to: what a trip adds is one element of a sum over trips
   };
   using After = std::function<void(State)>;
   struct Running {
@@ -310,6 +312,10 @@ private:
   void write_down_others(State& s, const Around& around);
   std::vector<std::pair<AtomId, Sym>> known_of_others(const Around* around = nullptr) const;
   void write_into(State& s, std::span<const std::pair<AtomId, Sym>> known);
+  // What a trip has added to its accumulators, in whichever of its regions, is one element of a sum over the trips.
+  void add_up(State& s, const Around& around, Sym number);
+  // x0 + f of such an accumulator, outside of the loops that add to it: f, beside what it holds. Nothing where that is no such map.
+  bool adds_beside(State& s, const Inst& i);
   // For claims about a region's instructions: its nests have more trips than that of the instruction.
   std::vector<std::pair<AtomId, Sym>> in_any_trip(const CodeRegion& r);
 

@@ -165,6 +165,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     s.regs[key(i.def)] = {*std::move(sums), false};
     return;
   }
+  if (adds_beside(s, i)) return;
   const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
   std::vector<int> columns;
   std::vector<Term> terms;

@@ -17,6 +17,12 @@ void Interpreter::find_nests() {
     for (std::size_t n = around.begin; n < around.end; ++n)
       if (const CodeRegion& r = code_.regions[n]; !r.is_loop)
         loop.body.insert(loop.body.end(), r.body.begin(), r.body.end());
+      else
+        for (const Inst& i : r.body)
+          if (const Register& reg = code_.registers[static_cast<std::size_t>(std::max(i.def.id, 0))];
+              reg.outside && reg.element != Element::i32 &&
+              (i.kind == InstKind::mma || (i.kind == InstKind::map && i.uses[0].id == i.def.id)))
+            around.summed.insert(i.def.id);
     nests_.push_back(std::move(around));
   }
 }
@@ -106,6 +112,7 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
   if (around.nest.branches) forget_tiles(s, around);
   // What a trip made is its own: the next one has what there was before the first, as trips have left it.
   std::erase_if(s.regs, [&](const auto& entry) { return !open_.at(&around).had.contains(entry.first); });
+  add_up(s, around, number);
   const Sym last = open_.at(&around).last, rest = relate(last - number); // how many trips follow
   const Interval range = interval(rest);
   const auto before = relation_;
@@ -145,6 +152,64 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
   }
   on(std::move(s));
   restore();
+}
+
+void Interpreter::add_up(State& s, const Around& around, Sym number) {
+  running_.push_back({&around, number, {}});
+  for (auto& [reg, value] : s.regs) {
+    if (!around.summed.contains(reg.first)) continue;
+    Term& held = value.term;
+    std::vector<Term> added = held.others;
+    Term acc = held;
+    acc.others.clear();
+    const bool first = number == Sym(0) || (!acc.partial && acc.expr == x_.constant(0));
+    if (first) added.insert(added.begin(), acc);
+    const auto over = [&](const Term& t) { return !t.partial || (t.monoid == Monoid::sum && covers(t)); };
+    if (added.empty() || !std::all_of(added.begin(), added.end(), over) ||
+        (added.size() == 1 && first && !acc.partial))
+      continue;
+    Term more = std::move(added.front());
+    more.others.assign(std::make_move_iterator(added.begin() + 1), std::make_move_iterator(added.end()));
+    stands_at(around.as_loop, reg.first);
+    more = total(more, code_.registers[static_cast<std::size_t>(reg.first)].element);
+    if (first) {
+      held = std::move(more);
+      continue;
+    }
+    std::vector<int> columns;
+    std::vector<Term> both{std::move(acc), std::move(more)};
+    for (Term& t : both) rename(t, columns), t.columns.clear();
+    auto sum = lane_sum(x_.parameter(0) + x_.parameter(1), both, columns);
+    if (!sum) continue; // and the trips are not alike
+    sum->columns = std::move(columns);
+    sum->summed_by = -1;
+    tidy(*sum);
+    held = *std::move(sum);
+  }
+  running_.pop_back();
+}
+
+bool Interpreter::adds_beside(State& s, const Inst& i) {
+  if (running_.empty() || choice_ || !running_.back().around->summed.contains(i.def.id) || i.def.first != 0 ||
+      i.def.count != code_.registers[static_cast<std::size_t>(i.def.id)].count)
+    return false;
+  for (int e = 0; e < i.def.count; ++e)
+    if (const Reg& own = i.uses[static_cast<std::size_t>(e)]; own.id != i.def.id || own.first != e)
+      return false;
+  if (const auto rest = rest_of(i.map); !rest || x_.parameters(*rest).contains(0)) return false;
+  Term& acc = held(s, i.def).term;
+  if (acc.others.empty() && !acc.partial && acc.expr == x_.constant(0)) return false; // the first
+  State other = s;
+  Term none;
+  none.expr = x_.constant(0);
+  other.regs[key(i.def)] = {none, false};
+  apply_map(other, i);
+  Term next = std::move(other.regs.at(key(i.def)).term);
+  if (next.partial && (next.has_part || !covers(next))) return false;
+  next = complete_term(std::move(next));
+  next.summed_by = summed_by(i, 0);
+  acc.others.push_back(std::move(next));
+  return true;
 }
 
 void Interpreter::forget_rounds(State& s, Sym trips) {
@@ -275,7 +340,8 @@ void Interpreter::nest(State s, const Around& around) {
   open_[&around] = {{}, known, {of_last.begin(), of_last.end()}, relation_};
   for (const auto& [reg, value] : s.regs) open_[&around].had.insert(reg);
   // What is summed lane by lane is seen to be a sum in its second trip.
-  const int base = std::max(find_lane_sums(around.as_loop) ? 2 : 1, decided_from(around));
+  const int base =
+      std::max(find_lane_sums(around.as_loop) || !around.summed.empty() ? 2 : 1, decided_from(around));
   at_ = outer_at;
   const std::function<void(State, int)> from = [&](State start, int j) {
     const State first = j >= base ? start : State{};

@@ -101,6 +101,74 @@ std::function<Program()> layers(Layers how) {
   };
 }
 
+// y(m) = sum over r of what a trip adds to one accumulator: in a loop over columns, before it, behind it, in another such loop.
+struct Added {
+  std::string what = "x"; ///< in order: x and v in a loop over n, z by itself, w a fold of one tile
+  std::function<Expr(Program&, Sym r, Sym m, const std::function<Expr(char)>&)> said; ///< of a trip
+  Sym (*of)(Sym r, Sym n) = [](Sym r, Sym) { return r; };                             ///< the row of z
+  Sym (*column)(Sym t) = [](Sym t) { return t; };
+  int times = 1; ///< z is added
+  double start = 0;
+  bool last_out = false; ///< z not in the last trip
+  bool masked = false;   ///< z in the trips below 2 alone
+  bool doubles = false;  ///< the accumulator, between
+  int pipeline = 1;
+};
+std::function<Program()> added(Added how) {
+  return [how] {
+    Program k("added", target(), 64);
+    const Element e = Element::f32;
+    const Sym r = k.size("r", {.most = 1 << 6}), m = k.size("m", {.most = 1 << 8}),
+              n = k.size("n", {.most = 1 << 8});
+    const Tensor y = k.output("y", e, {m, Sym(1)}), x = k.input("x", e, {r, m, n}),
+                 v = k.input("v", e, {r, m, n}), z = k.input("z", e, {r, m, Sym(1)}),
+                 w = k.input("w", e, {r, m, Sym(64)});
+    k.computes(y, [&](const auto& i) {
+      return k.sum(r, [&](Sym l) {
+        return how.said(k, l, i[0], [&](char c) {
+          if (c == 'z') return k(z, {l, i[0], Sym(0)});
+          return k.sum(c == 'w' ? Sym(64) : n, [&](Sym j) {
+            return k(c == 'x' ? x : c == 'v' ? v : w, {l, i[0], j});
+          });
+        });
+      });
+    });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64), one = without_axis(tv, 1);
+    const Fragment acc = k.full(how.start, one, {1, 1});
+    const auto plus = [&](const auto& a) { return a[0] + a[1]; };
+    const auto fold = [&](const Fragment& f) { return k.fold(Monoid::sum, f, 1); };
+    k.loop(r, 1, {.distance = 0, .ring = 1}, [&](Sym l) {
+      for (const char c : how.what) {
+        if (c == 'z') {
+          const Fragment f = k.load(k.tile(z, {1, 1, 1}, {how.of(l, n), row, Sym(0)}).keep({1, 2}), one, 1);
+          const auto update = [&] {
+            for (int t = 0; t < how.times; ++t) k.update(acc, {f}, plus);
+          };
+          if (how.last_out)
+            k.if_less(l, r - Sym(1), update);
+          else if (how.masked)
+            k.if_less(l, Sym(2), update);
+          else
+            update();
+        } else if (c == 'w') {
+          k.update(acc, {fold(k.load(k.tile(w, {1, 1, 64}, {l, row, Sym(0)}).keep({1, 2}), tv, 1))}, plus);
+        } else {
+          k.loop(n, 64, {.distance = how.pipeline, .ring = how.pipeline + 1}, [&](Sym t) {
+            k.update(acc,
+                     {fold(k.load(k.tile(c == 'x' ? x : v, {1, 1, 64}, {l, row, how.column(t)}).keep({1, 2}),
+                                  tv, 1))},
+                     plus);
+          });
+        }
+        if (how.doubles) k.update(acc, {}, [&](const auto& a) { return a[0] * 2; });
+      }
+    });
+    k.store(acc, k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
 // y = x by way of LDS and other work-items, in tiles of 4 x 64 that a few workgroups walk over.
 std::function<Program()> walked(int workers, const std::function<void(Shares&)>& change = {},
                                 bool again = false) {
@@ -178,6 +246,44 @@ TEST_CASE("adversary: what a loop around loops carries") {
       {"the first layer in each trip", what, layers({.of = [](Sym) { return Sym(0); }}), of_layers},
       {"each layer in two trips", what, layers({.of = [](Sym l) { return floor_div(l, Sym(2)); }}),
        of_layers},
+  });
+}
+
+TEST_CASE("adversary: what loops in a trip, and the trip itself, add to one accumulator") {
+  const std::string what = "y is what the specification says";
+  using Of = std::function<Expr(char)>;
+  const auto all = [](Program&, Sym, Sym, const Of& of) { return of('x') + of('z'); };
+  const auto x = [](Program&, Sym, Sym, const Of& of) { return of('x'); };
+  const auto xv = [](Program&, Sym, Sym, const Of& of) { return of('x') + of('v'); };
+  const auto four = [](Program&, Sym, Sym, const Of& of) { return of('x') + of('v') + of('z') + of('w'); };
+  const std::vector<Sizes> sizes = {{1, 2, 1}, {2, 3, 64}, {3, 2, 70}, {5, 1, 200}};
+  attack({
+      {"one loop", "", added({.what = "x", .said = x}), sizes},
+      {"and behind it", "", added({.what = "xz", .said = all}), sizes},
+      {"and before it", "", added({.what = "zx", .said = all}), sizes},
+      {"two loops", "", added({.what = "xv", .said = xv}), sizes},
+      {"two loops, nothing ahead", "", added({.what = "xv", .said = xv, .pipeline = 0}), sizes},
+      {"everything", "", added({.what = "xwzv", .said = four}), sizes},
+      {"everything, in another order", "", added({.what = "zvxw", .said = four}), sizes},
+      {"behind it, and not said", what, added({.what = "xz", .said = x}), sizes},
+      {"said, and not added", what, added({.what = "x", .said = all}), sizes},
+      {"the first loop twice", what, added({.what = "xx", .said = x}), sizes},
+      {"the other one for it", what, added({.what = "xx", .said = xv}), sizes},
+      {"twice behind it", what, added({.what = "xz", .said = all, .times = 2}), sizes},
+      {"of the first trip in all", what,
+       added({.what = "xz", .said = all, .of = [](Sym, Sym) { return Sym(0); }}), sizes},
+      {"of the next trip", what,
+       added({.what = "xz", .said = all, .of = [](Sym r, Sym) { return r + Sym(1); }}), sizes},
+      {"of every second trip", what,
+       added({.what = "xz", .said = all, .of = [](Sym r, Sym) { return floor_div(r, Sym(2)); }}), sizes},
+      {"the first columns again", "every element is summed once",
+       added({.what = "xz", .said = all, .column = [](Sym) { return Sym(0); }}), sizes},
+      {"not in the last trip", "is over the whole extent",
+       added({.what = "xz", .said = all, .last_out = true}), sizes},
+      {"in two trips alone", "is over the whole extent", added({.what = "xz", .said = all, .masked = true}),
+       sizes},
+      {"from 1 on", what, added({.what = "xz", .said = all, .start = 1}), sizes},
+      {"doubled on the way", what, added({.what = "xz", .said = all, .doubles = true}), sizes},
   });
 }
 

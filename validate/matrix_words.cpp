@@ -54,10 +54,9 @@ void MatrixProduct::operator()(std::span<const Number> a, std::span<const Number
       const unsigned __int128 product =
           static_cast<unsigned __int128>(a[static_cast<std::size_t>(x->at[k])]) *
           b[static_cast<std::size_t>(y->at[k])];
-      sum += (product & prime) + (product >> 61);
+      sum += folded(product);
     }
-    const auto low = static_cast<std::uint64_t>(sum & prime);
-    d[at] = reduce(low + static_cast<std::uint64_t>(sum >> 61));
+    d[at] = reduce(sum);
   }
 }
 

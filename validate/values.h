@@ -1,4 +1,4 @@
-/// Real arithmetic modulo the prime 2^61 - 1, in which values of a kernel are compared.
+/// Real arithmetic modulo the prime 2^61 - 31, in which values of a kernel are compared.
 ///
 /// Every element of memory is a random number of the field; sums, products and quotients are the field's, everything else
 /// (exp2, log2, square roots, absolute values) a random function of its argument. A comparison a >= b is a random number c for
@@ -26,19 +26,25 @@
 namespace inlay::kernels::validate {
 
 using Number = std::uint64_t;
-constexpr Number prime = (std::uint64_t{1} << 61) - 1;
+/// Of 2^61 - 1 the powers of two would be 61 numbers, and 2^61 be 1; of this one they are (prime - 1) / 8.
+constexpr Number prime = (std::uint64_t{1} << 61) - 31;
 
+/// Of the same residue, and less than 2^61 + 31 (x / 2^61 + 1): 2^61 is 31.
+constexpr unsigned __int128 folded(unsigned __int128 x) {
+  return (x & ((std::uint64_t{1} << 61) - 1)) + 31 * (x >> 61);
+}
+constexpr Number reduce(unsigned __int128 x) {
+  const auto y = static_cast<std::uint64_t>(folded(folded(x)));
+  return y >= prime ? y - prime : y;
+}
 constexpr Number reduce(std::uint64_t x) {
-  x = (x & prime) + (x >> 61);
+  x = (x & ((std::uint64_t{1} << 61) - 1)) + 31 * (x >> 61);
   return x >= prime ? x - prime : x;
 }
 constexpr Number add(Number a, Number b) { return reduce(a + b); }
 constexpr Number negate(Number a) { return a == 0 ? 0 : prime - a; }
 constexpr Number subtract(Number a, Number b) { return add(a, negate(b)); }
-constexpr Number multiply(Number a, Number b) {
-  const unsigned __int128 x = static_cast<unsigned __int128>(a) * b;
-  return reduce((static_cast<std::uint64_t>(x) & prime) + static_cast<std::uint64_t>(x >> 61));
-}
+constexpr Number multiply(Number a, Number b) { return reduce(static_cast<unsigned __int128>(a) * b); }
 constexpr Number power(Number a, std::uint64_t n) {
   Number r = 1;
   for (; n != 0; n >>= 1, a = multiply(a, a))

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <set>
 
 namespace code_test {
 
@@ -411,6 +412,40 @@ TEST_CASE("choices by comparison: which relation, of what, and which of the two"
       true);
   damaged(
       "v_cndmask_b32", [](auto& c) { c[0] ^= 1; }, true);
+}
+
+TEST_CASE("powers of two are numbers of their own: a constant is not that times 2^61") {
+  std::set<Number> all;
+  for (int e = -1074; e < 1024; ++e) all.insert(of_double(std::ldexp(1.0, e)));
+  CHECK(all.size() == 1074 + 1024);
+  using Wide = unsigned __int128;
+  for (const Number a : {Number{0}, Number{1}, Number{31}, prime - 1, prime / 2, prime - 31})
+    for (const Number b : {Number{0}, Number{1}, Number{61}, prime - 1, prime - 2, prime / 3}) {
+      CHECK(multiply(a, b) == static_cast<Number>(Wide{a} * b % prime));
+      CHECK(add(a, b) == static_cast<Number>((Wide{a} + b) % prime));
+      CHECK((a == 0 || multiply(a, inverse(a)) == 1));
+    }
+  for (const Number x : {~Number{0}, prime, prime - 1, prime + 1, Number{1} << 61, (Number{1} << 61) - 1})
+    CHECK(reduce(x) == x % prime);
+  CHECK(reduce(~Wide{0}) == static_cast<Number>(~Wide{0} % prime));
+
+  codegen::Program k("tripled", codegen::Target::named("gfx942"), 64);
+  const Sym n = k.size("n");
+  const codegen::Tensor y = k.output("y", codegen::Element::f32, {n}),
+                        x = k.input("x", codegen::Element::f32, {n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[0]}) * 3.0; });
+  const Sym w = k.workgroups(0, n, 64);
+  const Layout tv = codegen::line_tv(64, 1, 64);
+  k.store(k.map({k.load(k.tile(x, {64}, {w}), tv, 1)}, [](const auto& e) { return e[0] * 3.0; }),
+          k.tile(y, {64}, {w}), 1);
+  const kernels::Artifact a = kernels::build(std::move(k));
+  CHECK(validate(a, a.hsaco).verdict == MachineVerdict::validated);
+  const auto scaled = patched(a, "v_mul_f32", 0, [](auto& c) { // 3 x 2^61
+    REQUIRE(c.size() == 8);
+    const std::uint32_t word = 0x40400000U + (61U << 23);
+    std::memcpy(c.data() + 4, &word, 4);
+  });
+  CHECK(validate(a, scaled).verdict != MachineVerdict::validated);
 }
 
 TEST_CASE("a choice of constants that is compared again is its condition, and no other one") {

@@ -490,9 +490,13 @@ void Sides::concrete_at(const Sample& of, unsigned k, const CodeRun::Entries& ch
     if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||
         std::fabs(got - wanted) <= tolerance)
       continue;
-    if (std::isinf(got) && (got > 0) == (wanted > 0) &&
-        std::fabs(wanted) + tolerance > codegen::largest_finite(format))
-      continue; // what may be rounded to more than the format has
+    // What may be rounded to more than the format has: an infinity, or of 8 bits and fewer the end of its range, or its NaN.
+    const double most = codegen::largest_finite(format),
+                 least = codegen::is_integer(format) ? -most - 1 : -most;
+    if (std::fabs(wanted) + tolerance > most &&
+        ((std::isinf(got) && (got > 0) == (wanted > 0)) ||
+         (codegen::bits(format) <= 8 && (std::isnan(got) || got == (wanted > 0 ? most : least)))))
+      continue;
     const MachineEvent& m = found->second;
     if (first != nullptr &&
         std::tuple(first->instruction, first->wave, first->lane) <= std::tuple(m.instruction, m.wave, m.lane))

@@ -333,6 +333,19 @@ class Guide(unittest.TestCase):
                     k.build().run(out, given, m=3, n=100, check="all")
                     self.assertEqual(out[:, 0].tolist(), (given.astype("f4").sum(1) * by).astype("f2").tolist())
 
+    def test_what_8_bits_do_not_hold_is_not_refuted(self):
+        """1 / 0 in i8 is 127 and in fp8 a NaN; to validation it is an infinity, which such a format has not."""
+        for element in ("i8", "fp8"):
+            k = Program("reciprocals", "gfx942", 64)
+            n = k.size("n", most=1 << 10)
+            y, x, w = k.output("y", element, [n]), k.input("x", "i32", [n]), k.workgroups(0, n, 64)
+            k.computes(y, lambda i: codegen.rcp(x[i]))
+            tv = line_tv(64, 1, 64)
+            k.store(k.map([k.load(k.tile(x, [64], [w]), tv, 1)], codegen.rcp, element), k.tile(y, [64], [w]), 1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.assertNotIn("refuted", k.build(validate=True).validation)
+
     def test_a_grid_in_the_least_numbers(self):
         """ceil(16 t / 1024) workgroups are ceil(t / 64), and tiles of 64 begin inside."""
         for extent, tile, of in ((16, 1024, 64), (3, 192, 64), (1, 64, 64), (2, 64, 32)):

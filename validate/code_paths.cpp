@@ -287,7 +287,8 @@ bool Sides::compare_stores(const Path& path, const Events& stores, const std::st
       if (wrong % 16 == 0) differs(path, key, stores, key);
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
-                std::to_string(event.lane) + ", stores another value than the code at " + text(key));
+                std::to_string(event.lane) + ", stores what is not seen to be the code's value at " +
+                text(key));
     }
   }
   if (wrong == 0 && path.trace.stores.size() != stores.size())

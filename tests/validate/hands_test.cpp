@@ -231,7 +231,7 @@ TEST_CASE("validation: windows, by the tensors' places") {
         judged(a, a.hsaco, code, {.first_runs = 0, .refuter_runs = 0, .guard_sizes = 0});
     INFO(text_of(symbols));
     CHECK(symbols.verdict == Verdict::undecided);
-    CHECK(says(symbols, "stores another value than the code"));
+    CHECK(says(symbols, "stores what is not seen to be the code's value"));
     CHECK(judged(a, a.hsaco, code).verdict == Verdict::refuted);
   }
 }

@@ -327,7 +327,7 @@ class Program:
     def orders(self) -> SumOrders:
         """The order of every floating-point sum, and whether bits depend on it: deterministic, batch-invariant, position-invariant, split-invariant (docs/guide/19-determinism.md). Holds of what `prove` accepts."""
     def build(self, *, scheduler: str = ..., loops: str = ..., validate: bool = ...) -> Artifact:
-        """Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine code against it, which artifact.validation tells; undecided is a UserWarning. A loop with ring = 1 that asks for a distance and has none is a UserWarning."""
+        """Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine code against it, which artifact.validation tells; undecided, as after 60,000,000 steps (about a minute), is a UserWarning. A loop with ring = 1 that asks for a distance and has none is a UserWarning."""
 
 class ProofReport:
     """The claims of a kernel, and how each of them was decided."""

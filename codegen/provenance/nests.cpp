@@ -23,6 +23,8 @@ void Interpreter::find_nests() {
               reg.outside && reg.element != Element::i32 &&
               (i.kind == InstKind::mma || (i.kind == InstKind::map && i.uses[0].id == i.def.id)))
             around.summed.insert(i.def.id);
+    for (const Inst& i : loop.body) // what begins anew in each trip is no sum over them
+      if (i.kind == InstKind::fill) around.summed.erase(i.def.id);
     nests_.push_back(std::move(around));
   }
 }

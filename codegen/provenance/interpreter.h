@@ -634,6 +634,7 @@ private:
   void counter_of_group(const Inst& i, int tensor, int along, const std::string& does);
   // What the launch cannot check.
   void callers(const std::string& what, const std::string& why);
+  // Of formats that a map rounds to and the kernel computes with: their range.
   void narrowed();
   void await(State& s, const Inst& i);
   void begin_turn(State& s, const Inst& i);

@@ -17,8 +17,8 @@ using codegen::Element;
 /// has a scale, which its numbers are multiplied by.
 ///
 /// The waves of a workgroup read the cache once: they load its rows together into LDS, a tile ahead in registers, and each takes keys by
-/// rows and values by columns from there. Of more than 16 heads, in trips of 32 positions, a wave has the scores of its 16 heads, and the values'
-/// sums of all heads for its columns: weights and factors go through LDS.
+/// rows and values by columns from there. Of more than 16 heads, in trips of 32 positions, a wave has the scores of its 16 heads, and of its
+/// columns the sums of values for all heads: weights and factors go through LDS.
 ///
 /// `mla_decode` cuts every sequence into parts of `split` positions, always at the same places, the last one shorter; a workgroup has a
 /// part and as many heads as it has rows, and stores the greatest score, the sum of powers and of values over it, of a part without a position minus infinity, 0

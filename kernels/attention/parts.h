@@ -42,8 +42,9 @@ struct SoftmaxParts {
 ///
 ///     most = max(m, max x),   weights = exp(x - most),   again = exp(m - most),   l = l again + sum weights,   o = o again
 ///
-/// The caller adds the weighted values to o, and then makes m what `most` is; without an o it multiplies that too. `where`: the kernel's line. Scores of whole tiles may be
-/// minus infinity: what is subtracted is least_number(most), and from least_number(m). Where all scores are, o and l are 0.
+/// The caller adds the weighted values to o, and then makes m what `most` is; without an o it multiplies that too. `where`: the kernel's line.
+/// Scores of whole tiles may be minus infinity: what is subtracted is least_number(most), and from least_number(m). Where all scores are, o and
+/// l are 0.
 struct SoftmaxTile {
   Fragment most, weights, again;
 };

@@ -352,7 +352,8 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   }
   if (a.type.element == Element::bf16) live().has_bf16 = true;
   // What LLVM 22 does not make of f32 as it is when it becomes f16: it takes bf16 for a part of f16 and computes what is of bf16 in f16,
-  // where 2^17 / 2^10 is an infinity; and see is_product. Of two f16 a product is one of f16.
+  // where 2^17 / 2^10 is an infinity. A product with a constant would be one of f16, too, which validation does not read: `mend` alone, after
+  // the passes that make it so, does not keep it in f32. Of two f16 a product is one of f16.
   if (a.type.element == Element::f32 && element == Element::f16 && (live().has_bf16 || is_product(v, false)))
     v = live().get(fence(a));
   return live().make(live().ir.CreateFPCast(v, t), to);

@@ -4,14 +4,14 @@
 #include "../page.h"
 #include "../places.h"
 
+#include <inlay/codegen/functions.h>
+
 namespace inlay::kernels {
 
 /// [D,width] in memory, looked at as [width,D].
 [[nodiscard]] inline SymLayout by_taps(int width, Sym channels) {
   return by_strides({{width, 1}, {channels, width}});
 }
-
-[[nodiscard]] inline Expr silu(Expr x) { return x / (exp(x * -1.0) + 1.0); }
 
 /// What a sum of taps is to be: x / (1 + e^-x) of it, whose slope is at most 1.1, or itself.
 inline void judge_taps(Judged& y, bool silu, Element type, double sum, double size) {

@@ -2,6 +2,8 @@
 #include "../with_data.h"
 #include "kernel.h"
 
+#include <inlay/codegen/functions.h>
+
 namespace inlay::kernels {
 
 // [silu_and_mul]
@@ -11,15 +13,15 @@ Program silu_and_mul_program(const RowSpec& s) {
   Program k("silu_and_mul", Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), D = k.size("d", {.most = 1 << 24, .multiple = v});
   const Tensor Y = k.output("y", s.type, {M, D}), X = k.input("x", s.type, {M, 2, D});
-  const auto silu = [](Expr gate, Expr up) { return gate / (exp(gate * -1.0) + 1.0) * up; };
-  k.computes(Y, [&](const auto& c) { return silu(k(X, {c[0], 0, c[1]}), k(X, {c[0], 1, c[1]})); });
+  const auto gated = [](Expr gate, Expr up) { return silu(gate) * up; };
+  k.computes(Y, [&](const auto& c) { return gated(k(X, {c[0], 0, c[1]}), k(X, {c[0], 1, c[1]})); });
 
   const Sym columns = k.workgroups(0, D, tile), row = k.workgroups(1, M, 1);
   const Layout tv = rows_tv(1, tile, v, s.threads);
   const auto half = [&](int which) {
     return k.load(k.tile(X, {1, 1, tile}, {row, which, columns}).keep({0, 2}), tv, v);
   };
-  k.store(k.map({half(0), half(1)}, [&](const Exprs& x) { return silu(x[0], x[1]); }),
+  k.store(k.map({half(0), half(1)}, [&](const Exprs& x) { return gated(x[0], x[1]); }),
           k.tile(Y, {1, tile}, {row, columns}), v);
   return k;
 }

@@ -468,10 +468,11 @@ Expr Expressions::normal(Expr e) {
       }
     }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() == 1) {
-      // The sum of what does not depend on the index is its extent times that.
+      // The sum of what does not depend on the index is its extent times that; below 0 there is nothing to add up.
       const std::vector<AtomId> used = symbols({this, n.args[0]});
       if (std::find(used.begin(), used.end(), *n.sym.as_atom()) == used.end()) {
-        out = sorted(Fn::mul, {number(n.index[0]).id, n.args[0]});
+        const Sym count = le(Sym(0), n.index[0]) == Truth::yes ? n.index[0] : max(Sym(0), n.index[0]);
+        out = sorted(Fn::mul, {number(count).id, n.args[0]});
         break;
       }
       if (const auto turned = exchanged(*this, n)) {

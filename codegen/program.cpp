@@ -42,6 +42,12 @@ void check_of_sizes(const Program& p, const std::string& what, const std::vector
 
 } // namespace
 
+Sym own_symbol(SymContext& context, const std::string& name, Interval range) {
+  if (context.find(name))
+    throw CodegenError("the name " + name + " is another number's in this program", "", "another name");
+  return context.symbol(name, range);
+}
+
 Program::Program(std::string name, const Target& target, int threads, std::source_location where)
     : name_(std::move(name)), target_(&target), threads_(threads), where_(where) {
   check_name("kernel", name_);
@@ -75,7 +81,8 @@ Sym Program::size(const std::string& name, SizeFacts facts) {
     if (s.name == name) throw CodegenError("size " + name + " is declared twice");
   refuse_argument_named(name, "size");
   const auto whole = [&](std::int64_t n) { return Int(n / facts.multiple * facts.multiple); };
-  const Sym symbol = symbols_->symbol(name, {whole(facts.least + facts.multiple - 1), whole(facts.most)});
+  const Sym symbol =
+      own_symbol(*symbols_, name, {whole(facts.least + facts.multiple - 1), whole(facts.most)});
   sizes_.push_back({name, symbol, facts});
   return symbol;
 }
@@ -123,7 +130,7 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
       extent = *x, tile /= c;
       break;
     }
-  const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
+  const Sym symbol = own_symbol(*symbols_, "wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
   return symbol;
 }
@@ -225,15 +232,19 @@ Sym Program::value(const Tensor& table, Sym at) {
     throw CodegenError("value: " + table.name + " is no input of i32 or i64 with one axis");
   for (const Entry& v : values_)
     if (v.tensor == table.id && v.at == at) return v.symbol;
-  const Sym symbol = symbols_->symbol("_value" + std::to_string(values_.size()) + "_" + table.name,
-                                      {Int(0), Int(INT32_MAX)});
+  const Sym symbol = own_symbol(*symbols_, "_value" + std::to_string(values_.size()) + "_" + table.name,
+                                {Int(0), Int(INT32_MAX)});
   values_.push_back({symbol, table.id, at});
   return symbol;
 }
 
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (!names_rows(table.element) || table.shape.size() != 1 || table.space != Space::global)
-    throw CodegenError("uniform: " + table.name + " is not a table of i32 or i64 with one axis");
+    throw CodegenError(
+        "uniform: " + table.name + " is not a table of i32 or i64 with one axis",
+        "table  " + std::to_string(table.shape.size()) + " axes of " + to_string(table.element) + ", line " +
+            std::to_string(where.line()),
+        "a table of two axes as one of rows * columns: k.uniform(table, row * columns + column)");
   if (table.output)
     throw CodegenError("uniform: " + table.name +
                        " is an output: what it holds is not there before the launch");
@@ -250,9 +261,8 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
                          "in the loop k.load(k.tile(" + table.name + ", {1}, {" +
                              Words(*this)(to_string(at)) +
                              "}), tv without its axes, 1), and a view through what that gives");
-  const Sym symbol =
-      // The low line: "_t0" and "_at0" are a loop's and a position's, whatever a table is called.
-      symbols_->symbol("_" + table.name + "_" + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
+  const Sym symbol = own_symbol(*symbols_, "_uniform" + std::to_string(uniforms_.size()) + "_" + table.name,
+                                {Int(0), Int(INT32_MAX)});
   uniforms_.push_back({symbol, table.id, at, where});
   return symbol;
 }
@@ -421,7 +431,7 @@ Sym Program::devices(int count) {
     if (s.name == "rank")
       refuse("the program has a size 'rank'", "another name: this is the device's number");
   devices_.count = count;
-  devices_.rank = symbols_->symbol("rank", {Int(0), Int(count - 1)});
+  devices_.rank = own_symbol(*symbols_, "rank", {Int(0), Int(count - 1)});
   sizes_.push_back({"rank", devices_.rank, {.least = 0, .most = count - 1}});
   return devices_.rank;
 }

@@ -12,6 +12,9 @@
 
 namespace inlay::codegen {
 
+/// A symbol of the program that is no other's: one name is one number, so a second one of a name, with the same range, would be it.
+[[nodiscard]] Sym own_symbol(SymContext& context, const std::string& name, Interval range);
+
 /// A size that may be 0 is how far rows are apart, say, and no part of an extent: all that is proved is proved of extents from 1 on.
 void refuse_empty(const std::vector<Size>& sizes, Sym extent, const std::string& what);
 

@@ -28,7 +28,7 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
                            std::to_string(pipeline.ring) + " stages",
                        "", "distance 0 to 8, ring 1 to 8");
   LoopOp l;
-  l.t = symbols_->symbol("_t" + std::to_string(loops_++), tile_numbers(extent, tile));
+  l.t = own_symbol(*symbols_, "_t" + std::to_string(loops_++), tile_numbers(extent, tile));
   trips_.push_back(*l.t.as_atom());
   l.extent = extent;
   l.tile = tile;
@@ -130,7 +130,8 @@ Sym Program::ticket(const std::string& name, Sym number, Where where) {
   t.tensor = tensor;
   t.exchange = lds("ticket" + std::to_string(id), Element::i32, {1}).id;
   t.axis = axis;
-  t.symbol = symbols_->symbol("_" + name + std::to_string(id), tile_numbers(of.extent, of.tile));
+  t.symbol =
+      own_symbol(*symbols_, "_ticket" + std::to_string(id) + "_" + name, tile_numbers(of.extent, of.tile));
   tickets_.push_back(t);
   append(TicketOp{id}, where);
   return t.symbol;

@@ -55,7 +55,7 @@ Expr Program::in_memory(Expr e) const {
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   refuse_empty(sizes_, extent, "fold");
-  const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  const Sym k = own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   const Expr value = body(k);
   if (is_of_i32(monoid) && !is_integer(value))
     throw CodegenError("fold: a " + std::string(to_string(monoid)) + " of numbers, and it is of integers", "",
@@ -67,7 +67,8 @@ std::vector<std::pair<Sym, Sym>> Program::along(const std::vector<Sym>& extents)
   std::vector<std::pair<Sym, Sym>> out;
   for (const Sym& extent : extents) {
     refuse_empty(sizes_, extent, "top");
-    out.emplace_back(symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt}), extent);
+    out.emplace_back(own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt}),
+                     extent);
   }
   return out;
 }
@@ -99,7 +100,7 @@ TopOf Program::top(int count, const std::vector<Sym>& extents,
 
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
   for (const Sym& s : {extent, begin, end}) refuse_empty(sizes_, s, "sum");
-  const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  const Sym k = own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   const std::pair<Sym, Sym> part[] = {{begin, end}};
   return expressions_->partial_fold(Monoid::sum, k, extent, part, body(k));
 }
@@ -111,7 +112,8 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   Specification s;
   s.tensor = tensor.id;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-    s.coordinate.push_back(symbols_->symbol(tensor.name + "_" + std::to_string(i), {Int(0), std::nullopt}));
+    s.coordinate.push_back(
+        own_symbol(*symbols_, tensor.name + "_" + std::to_string(i), {Int(0), std::nullopt}));
   s.value = body(s.coordinate);
   if (s.value.arena != expressions_.get())
     throw CodegenError(

@@ -116,7 +116,7 @@ private:
     const ExprNode& n = e.node();
     if (n.fn == Fn::fold) {
       const AtomId k = *n.sym.as_atom();
-      extent_[k] = evaluate(n.index[0], at_).value();
+      extent_[k] = std::max<std::int64_t>(evaluate(n.index[0], at_).value(), 0);
       most = std::max(most, largest({e.arena, n.args[0]}));
       extent_.erase(k);
       return most;
@@ -290,7 +290,7 @@ private:
     const AtomId k = *n.sym.as_atom();
     const auto before = extent_.find(k);
     INLAY_CHECK(before == extent_.end(), "bound indices are numbered by depth");
-    const std::int64_t length = evaluate(n.index[0], at_).value();
+    const std::int64_t length = std::max<std::int64_t>(evaluate(n.index[0], at_).value(), 0); // below 0: none
     extent_[k] = length;
     const ExprNode& body = e.arena->node(n.args[0]);
     Array out{dims, extents_of_dims(dims), {}};

@@ -123,9 +123,8 @@ void Interpreter::make_world() {
     if (shared > 1 && (a.tile == 1 || (!known(a.symbol) && reads_by_blocks(a.symbol, shared)))) {
       const Sym group(shared);
       const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
-      world_.emplace_back(
-          *a.symbol.as_atom(),
-          group * outer + context_.symbol("_member_" + std::to_string(shared), {Int(0), Int(shared - 1)}));
+      world_.emplace_back(*a.symbol.as_atom(),
+                          group * outer + context_.symbol("_member_" + z->name, {Int(0), Int(shared - 1)}));
       world_.emplace_back(*z->symbol.as_atom(),
                           Sym(z->facts.multiple) * (outer + over(z->facts.multiple) + Sym(1)));
       continue;
@@ -360,14 +359,14 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     // From the size's start on, at least what is declared of it.
     const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
     std::int64_t most = (z->facts.most - 1) / r.tile;
-    std::string name = "_trips_" + z->name;
+    std::string name = "_trips_of_" + z->name;
     if (const auto end =
             two && rest == Sym(0) ? two->second.constant() : std::nullopt) { // and not more than that
       most = std::min(most, (end->value() - 1) / r.tile);
       name += "_below_" + to_string(*end);
     }
     const Sym trips = context_.symbol(name, {Int(std::min(fewest, most)), Int(most)});
-    const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of("_" + z->name, r.tile / g);
+    const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of("_of_" + z->name, r.tile / g);
     world_.emplace_back(*z->symbol.as_atom(), whole - rest);
     if (two) world_.emplace_back(*r.extent.as_atom(), whole), given_.push_back(*two);
     last_trip_[&r] = trips;

@@ -619,6 +619,8 @@ private:
   static Sym end_of_part(const GridAxis& g) { return Sym(g.tile) * g.symbol + Sym(g.tile); }
   static constexpr int axis_of_shares = 2; ///< of the grid: what they take the place of
   void leaves_lds(const State& s, const char* before);
+  /// The store of a tensor that comes last in the code, whose line a message names; none where nothing stores it.
+  [[nodiscard]] const Inst* last_store(int tensor) const;
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.

@@ -370,14 +370,17 @@ std::optional<Line> line_of(Sym s) {
 
 bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   const Sym last = last_trip(r);
-  const Sym more = later ? context_.symbol("_later", {Int(0), std::nullopt}) : Sym(0);
+  const auto more =
+      [&](AtomId of) { // a number of its own for each: how far one end lies off says nothing of another's
+        return later ? context_.symbol("_later" + context_.atom(of).name, {Int(0), std::nullopt}) : Sym(0);
+      };
   if (counts_trips(r)) {
     if (!later && le(j + Sym(1), Sym(interval(last).lower.value_or(Int(0)))) == Truth::yes)
       return false; // the size is declared to be more
     if (const auto most = interval(last).upper;
         most && le(Sym(*most) + Sym(1), j + Sym(later ? 1 : 0)) == Truth::yes)
       return false; // or less
-    learn(*last.as_atom(), later ? j + Sym(1) + more : j);
+    learn(*last.as_atom(), later ? j + Sym(1) + more(*last.as_atom()) : j);
     return true;
   }
   // j = a u + c; last = b x + d is j, or more when others come later.
@@ -388,7 +391,8 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
     if (!trip.x) return later ? room >= Int(0) : room == Int(0);
     const Int n = floor_div(room, trip.slope);
     if (n < Int(0) || (!later && trip.slope * n != room)) return false;
-    learn(*trip.x, later ? context_.symbol("_u_to_" + to_string(n), {Int(0), n}) : Sym(n));
+    learn(*trip.x,
+          later ? context_.symbol("_to_" + to_string(n) + context_.atom(*trip.x).name, {Int(0), n}) : Sym(n));
     return true;
   }
   // a is a multiple of b, because `round_of` is.
@@ -396,7 +400,7 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   if (!later && (end.slope * n != least - end.begin || (!trip.x && n < Int(0)))) return false;
   if (!trip.x) n = std::max(n, Int(0));
   const Sym moved = trip.x ? Sym(exact_div(trip.slope, end.slope)) * context_.value(*trip.x) : Sym(0);
-  learn(*end.x, moved + Sym(n) + more);
+  learn(*end.x, moved + Sym(n) + more(*end.x));
   return true;
 }
 

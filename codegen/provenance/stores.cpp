@@ -528,6 +528,15 @@ void Interpreter::leaves_lds(const State& s, const char* before) {
   prove(claim, "", "provenance");
 }
 
+const Inst* Interpreter::last_store(int tensor) const {
+  const Inst* last = nullptr;
+  for (const CodeRegion& region : code_.regions)
+    for (const auto* list : {&region.prologue, &region.body, &region.epilogue})
+      for (const Inst& i : *list)
+        if (i.kind == InstKind::store && p_.tensor(i.access.tensor).memory() == tensor) last = &i;
+  return last;
+}
+
 void Interpreter::finish(const State& s) {
   if (s.apart() != 0)
     refute("all waves of the workgroup run as many barriers", "",
@@ -566,6 +575,7 @@ void Interpreter::finish(const State& s) {
         at += (at.empty() ? "" : ",") + std::to_string(rest % static_cast<std::size_t>(e));
         rest /= static_cast<std::size_t>(e);
       }
+      at_ = last_store(spec.tensor);
       refute("every element of " + name + " is written once", "", "(" + at + ") of the tile is not written");
     }
     // All of an axis, or what a workgroup has of it, whatever its parts are.
@@ -597,10 +607,13 @@ void Interpreter::finish(const State& s) {
       });
       if (part != p_.grid().end())
         tile.origin[axis] = Sym(part->tile) * part->symbol, tile.extents[axis] = part->tile;
-      else if (in_parts)
+      else if (in_parts) {
+        at_ = last_store(spec.tensor);
         refute("every element of " + name + " is written once", "axis " + std::to_string(axis),
-               "what is written along it is neither all of [0, " + to_string(extent) +
-                   ") nor what a grid axis counts");
+               "what is written along it is neither all of [0, " + to_string(p_.shape(spec)[axis]) +
+                   ") nor what a grid axis counts\n  hint   a store in every trip of a loop over " +
+                   to_string(p_.shape(spec)[axis]) + ", or k.workgroups of the tile that is stored");
+      }
     }
     if (const auto read = s.read_tile.find(spec.tensor); read != s.read_tile.end()) {
       const std::string claim = "a workgroup reads of " + name + " what it alone writes, and before";
@@ -708,10 +721,7 @@ void Interpreter::coverage() {
     std::set<int> used;
     const auto wrong = [&, id = tensor](const std::string& of_grid, const std::string& subject,
                                         const std::string& why) {
-      for (const CodeRegion& region : code_.regions) // at the line of what stores it
-        for (const auto* list : {&region.prologue, &region.body, &region.epilogue})
-          for (const Inst& i : *list)
-            if (i.kind == InstKind::store && p_.tensor(i.access.tensor).memory() == id) at_ = &i;
+      at_ = last_store(id);
       refute(of_grid, subject, why);
     };
     for (std::size_t axis = 0; axis < origin.size(); ++axis) {

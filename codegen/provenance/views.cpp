@@ -493,10 +493,11 @@ void Interpreter::memory_claims(const Inst& i) {
     refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
            "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
                ", and " + why +
-               (i.ahead > 0 ? "\n  hint   it is loaded " + std::to_string(i.ahead) +
-                                  " trips ahead of the one that uses it: a Pipeline of distance 0, or " +
-                                  to_string(t.shape[axis]) + " declared a multiple of the loop's tile"
-                            : ""));
+               (i.ahead > 0
+                    ? "\n  hint   it is loaded " + std::to_string(i.ahead) +
+                          " trips ahead of the one that uses it, the last ones from beyond the end: a "
+                          "Pipeline of distance 0"
+                    : ""));
   };
   // What a window looks at past the end of its axis is compared, as what lies before its start is.
   const auto compared = [&](std::size_t axis) {
@@ -633,7 +634,9 @@ Sym Interpreter::in_trip(const Inst& i, Sym s) {
     const auto last = last_trip_.find(&r);
     if (last == last_trip_.end() || !last->second.as_atom()) return s;
     const std::pair<AtomId, Sym> later[] = {
-        {*last->second.as_atom(), r.trip + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt})}};
+        {*last->second.as_atom(), r.trip + Sym(1) +
+                                      context_.symbol("_later" + context_.atom(*last->second.as_atom()).name,
+                                                      {Int(0), std::nullopt})}};
     return substitute(s, later);
   }
   return s;

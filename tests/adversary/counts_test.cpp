@@ -328,6 +328,39 @@ TEST_CASE("adversary: a histogram counts each entry once") {
   });
 }
 
+namespace {
+// y(i) = the sum of x(i) over n - 5, stored as a product; where `told`, zeros are stored for n up to 5.
+std::function<Program()> less_than_none(bool told) {
+  return [=] {
+    Program k("less", target(), 64);
+    const Sym n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto& c) { return k.sum(n - Sym(5), [&](Sym) { return k(x, {c[0]}); }); });
+    const Sym w = k.workgroups(0, n, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    const Fragment f = k.load(k.tile(x, {64}, {w}), tv, 1);
+    const auto product = [&] {
+      k.store(k.map({f}, [&](const auto& v) { return k.number(n - Sym(5)) * v[0]; }), k.tile(y, {64}, {w}),
+              1);
+    };
+    if (told)
+      k.if_less(
+          n, Sym(6), [&] { k.store(k.zeros(Element::f32, tv, {64}), k.tile(y, {64}, {w}), 1); }, product);
+    else
+      product();
+    return k;
+  };
+}
+} // namespace
+
+TEST_CASE("adversary: a sum over fewer than none is 0") {
+  attack({{"times how many, which may be less than 0",
+           "is what the specification says",
+           less_than_none(false),
+           {{3}, {70}}},
+          {"0 where there are none", "", less_than_none(true), {{3}, {5}, {6}, {70}}}});
+}
+
 } // namespace counts
 
 } // namespace counts_test

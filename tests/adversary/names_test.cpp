@@ -1,0 +1,77 @@
+// Numbers that are not each other, whatever they are called: a symbol of claims that two things share would say how far they are apart.
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+
+namespace names_test {
+
+using namespace adversary;
+
+namespace {
+
+// y(a, b, i) = x(a, i), from row 8 (a / 8) + b % 8, which is row a where a and b have one place in their groups of 8.
+std::function<Program()> members(bool right) {
+  return [=] {
+    Program k("members", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10, .multiple = 8}),
+              n = k.size("n", {.most = 1 << 10, .multiple = 8});
+    const Tensor y = k.output("y", Element::f32, {m, n, 64}), x = k.input("x", Element::f32, {m, 64});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[2]}); });
+    const Sym a = k.workgroups(0, m, 1), b = k.workgroups(1, n, 1);
+    const Layout tv = line_tv(64, 1, 64);
+    const Sym row = Sym(8) * floor_div(a, Sym(8)) + floor_mod(right ? a : b, Sym(8));
+    k.store(k.load(k.tile(x, {1, 64}, {row, 0}).keep({1}), tv, 1), k.tile(y, {1, 1, 64}, {a, b, 0}).keep({2}),
+            1);
+    return k;
+  };
+}
+
+// y(i, a) = z(i) + 1 below q, else 7; the workgroup that drew number d stores z(i) + 1 everywhere where d + 2 < q.
+std::function<Program()> drawn(const std::string& name) {
+  return [=] {
+    Program k("drawn", target(), 64);
+    const Sym p = k.size("p", {.most = 64}), q = k.size("q", {.most = 64});
+    const Tensor y = k.output("y", Element::f32, {64, p}), z = k.input("z", Element::f32, {q});
+    k.computes(y, [&](const auto& c) { return inside(c[0], q, k(z, {c[0]}) + 1, 7); });
+    const Sym part = k.workgroups(0, p, 1), number = k.ticket(name, part);
+    const auto to = k.tile(y, {64, 1}, {0, part}).keep({0});
+    const Fragment f = k.load(k.tile(z, {64}, {0}), line_tv(64, 1, 64), 1);
+    const auto more = [](const auto& v) { return v[0] + 1; };
+    k.if_less(
+        number + Sym(2), q, [&] { k.store(k.map({f}, more), to, 1); },
+        [&] {
+          k.store(k.map({f}, [&](const auto& v) { return inside(k.position(0), q, v[0] + 1, 7); }), to, 1);
+        });
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("adversary: two grid axes in groups of one size") {
+  attack({{"row by the other axis' place in its group",
+           "is what the specification says",
+           members(false),
+           {{8, 8}, {16, 8}}},
+          {"row by its own place", "", members(true), {{8, 8}, {16, 8}}}});
+}
+
+TEST_CASE("adversary: a ticket that is called as a symbol of the claims") {
+  for (const char* name : {"arrived", "in0_63_", "t", "c", "in"})
+    attack({{std::string("a number drawn as ") + name,
+             "is what the specification says",
+             drawn(name),
+             {{2, 5}, {1, 64}}}});
+}
+
+TEST_CASE("adversary: a size that is called as a number of the program") {
+  const auto program = [] {
+    Program k("named", target(), 64);
+    const Sym n = k.size("n", {.most = 4096}), w = k.size("wg_x", {.least = 0, .most = 63});
+    static_cast<void>(w);
+    k.workgroups(0, n, 64);
+  };
+  CHECK_THROWS_WITH(program(), Catch::Matchers::Contains("the name wg_x is another number's"));
+}
+
+} // namespace names_test

@@ -362,7 +362,7 @@ void judge_part(bool validated) {
 } // namespace
 
 TEST_CASE("auto: a few forms of all that can be chosen are validated or undecided and run") {
-  judge_all(true, 2500, 17, 1);
+  judge_all(true, 5000, 17, 1);
 }
 
 /// All of them: a quarter of an hour of one processor.

@@ -508,8 +508,9 @@ void Emitter::one(const Inst& i, int trip, int ring) {
   case InstKind::map: env_[key(i.def)] = map(i); break;
   case InstKind::fold_values: env_[key(i.def)] = fold(i); break;
   case InstKind::fold_lanes: {
-    const Value v = folded(i.monoid, use(i.uses[0]));
-    env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
+    const Value own = folded(i.monoid, use(i.uses[0])), v = folded(i.monoid, use(i.uses.back()));
+    const Value both = combine(i.monoid, own, k.lane_xor(v, i.lane_mask));
+    env_[key(i.def)] = i.uses.size() == 1 ? both : k.select(k.lanes_of(i.lane_mask), both, own);
     break;
   }
   case InstKind::top: env_[key(i.def)] = top(i); break;

@@ -426,6 +426,19 @@ bool Emitter::whole_vector(Sym bound, int lanes) const {
 Value Emitter::folded(Monoid m, Value v) { return is_of_i32(m) ? v : to_real(v); }
 
 Value Emitter::fold(const Inst& i) {
+  if (i.lane_mask > 0) { // in order, and of these sums the one that the work-item is to have
+    Value before = k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(i.lane_mask))));
+    if (i.lane_mask >= p_.target().wave_size) before = k.readfirstlane(before);
+    Value all = folded(i.monoid, use(i.uses[0]));
+    Value out = is_of_i32(i.monoid) || i.monoid == Monoid::sum
+                    ? k.zero(all.type)
+                    : k.float_constant(empty_element(i.monoid), all.type);
+    for (int e = 0; e < static_cast<int>(i.uses.size()) && (e + 1) * i.lane_mask < p_.threads(); ++e) {
+      if (e > 0) all = combine(i.monoid, all, folded(i.monoid, use(i.uses[static_cast<std::size_t>(e)])));
+      out = k.select(k.compare(Compare::ult, number(e), before), all, out);
+    }
+    return out;
+  }
   // Whole registers are joined as vectors first, then halves, then what is left one by one.
   std::vector<Value> vectors, singles;
   for (std::size_t at = 0; at < i.uses.size();) {

@@ -4,6 +4,7 @@
 #include <inlay/codegen/code.h>
 #include <inlay/codegen/nest.h>
 
+#include "scan_order.h"
 #include "thread_value.h"
 #include "words.h"
 
@@ -782,7 +783,117 @@ private:
     return rows == 1 ? std::vector<TvMode>{{wave, 0, -1}} : lanes;
   }
 
+  // Up to each element: in a work-item its run from neighbour to neighbour, from lane to lane in steps of 1, 2, 4, ... of what all lanes
+  // below have, then what all waves below have, and what all runs before have.
+  void scan(const FoldOp& f) {
+    const Fragment &from = p_.fragment(f.from), &to = p_.fragment(f.to);
+    const int wave = p_.target().wave_size;
+    const auto axis = static_cast<std::size_t>(f.axis);
+    const std::vector<int> column = coordinates(from.tv, axis);
+    const std::optional<ScanOrder> order = scan_order(from, axis, p_.threads(), wave);
+    INLAY_CHECK(order && static_cast<int>(order->row.size()) == to.values(), "Program::scan looked at it");
+    const auto fresh = [&](InstKind kind) -> Inst& {
+      Inst& inst = add(kind);
+      inst.monoid = f.monoid;
+      inst.def = {reg(to.element, 1), 0, 0, 1};
+      return inst;
+    };
+    const auto joined = [&](std::vector<Reg> uses) {
+      if (uses.size() == 1) return uses[0];
+      Inst& inst = fresh(InstKind::fold_values);
+      inst.uses = std::move(uses);
+      return inst.def;
+    };
+    struct Run {
+      std::vector<Reg> up_to; // its elements, in the work-item
+      std::vector<Reg> below; // parts of what lies below the work-item's
+      Reg all;
+    };
+    std::vector<Run> runs; // of the first row, and then of the next
+    for (const std::vector<int>& row : order->row)
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        const bool first = k % static_cast<std::size_t>(order->unit) == 0;
+        if (first) runs.emplace_back();
+        Inst& inst = fresh(InstKind::fold_values);
+        inst.access.threads = along_axis(from.tv.mode(0), axis);
+        inst.uses = {part(f.from, row[k], 1)};
+        inst.position = {{column[static_cast<std::size_t>(row[k])]}};
+        const Reg one = inst.def;
+        std::vector<Reg>& up_to = runs.back().up_to;
+        up_to.push_back(first ? one : joined({up_to.back(), one}));
+      }
+    for (Run& run : runs) {
+      run.all = run.up_to.back();
+      if (order->lanes.empty()) continue;
+      Inst& none = fresh(InstKind::fill);
+      none.value = empty_element(f.monoid);
+      run.below = {none.def};
+    }
+    for (const int bit : order->lanes)
+      for (Run& run : runs) {
+        Inst& below = fresh(InstKind::fold_lanes);
+        below.lane_mask = bit;
+        below.uses = {run.below[0], run.all};
+        run.below[0] = below.def;
+        Inst& all = fresh(InstKind::fold_lanes);
+        all.lane_mask = bit;
+        all.uses = {run.all};
+        run.all = all.def;
+      }
+    if (f.exchange >= 0) {
+      const auto exchange = [&](InstKind kind, int run, int w) -> Inst& {
+        Inst& inst = add(kind);
+        inst.access.tensor = f.exchange;
+        inst.access.origin = {Sym(0), Sym(0)};
+        inst.access.masked = {false, false};
+        inst.access.elements = {{run, w}};
+        return inst;
+      };
+      const int count = static_cast<int>(runs.size());
+      for (int r = 0; r < count; ++r) {
+        Inst& inst = exchange(InstKind::lds_write, r, 0);
+        inst.uses = {runs[static_cast<std::size_t>(r)].all};
+        inst.access.threads = thread_value({{wave, 0, -1}, {order->waves, 1, 1}}, {{1, 0, -1}}).mode(0);
+        inst.access.idle = lane_number(wave, order->waves);
+      }
+      for (int r = 0; r < count; ++r) {
+        Run& run = runs[static_cast<std::size_t>(r)];
+        std::vector<Reg> all;
+        for (int w = 0; w < order->waves; ++w) {
+          Inst& inst = exchange(InstKind::lds_read, r, w);
+          inst.def = {reg(to.element, 1), 0, 0, 1};
+          inst.access.threads = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
+          all.push_back(inst.def);
+        }
+        Inst& below = fresh(InstKind::fold_values);
+        below.uses = all;
+        below.lane_mask = wave;
+        run.below.push_back(below.def);
+        run.all = joined(all);
+      }
+    }
+    std::vector<Reg> up_to(static_cast<std::size_t>(from.values()));
+    std::size_t next = 0;
+    for (const std::vector<int>& row : order->row) {
+      std::optional<Reg> before; // of the row, in runs that are over
+      for (std::size_t k = 0; k < row.size(); k += static_cast<std::size_t>(order->unit)) {
+        Run& run = runs[next++];
+        if (before) run.below.push_back(*before);
+        if (!run.below.empty()) {
+          const Reg below = joined(run.below);
+          for (Reg& r : run.up_to) r = joined({below, r});
+        }
+        for (std::size_t e = 0; e < run.up_to.size(); ++e)
+          up_to[static_cast<std::size_t>(row[k + e])] = run.up_to[e];
+        before = before ? joined({*before, run.all}) : run.all;
+      }
+      pieces(f.to).push_back({before->id, 1});
+    }
+    for (const Reg& r : up_to) pieces(f.prefix).push_back({r.id, 1});
+  }
+
   void expand(const FoldOp& f) {
+    if (f.prefix >= 0) return scan(f);
     const Fragment &from = p_.fragment(f.from), &to = p_.fragment(f.to);
     const int n = from.values(), wave = p_.target().wave_size;
     const std::vector<int> column = coordinates(from.tv, static_cast<std::size_t>(f.axis));

@@ -462,6 +462,16 @@ Value KernelBuilder::lane_xor(Value a, int mask) {
   return s.make(s.cast(moved, a.type), a.type);
 }
 
+Value KernelBuilder::lanes_of(int mask) {
+  Impl& s = live();
+  std::uint64_t lanes = 0;
+  for (int lane = 0; lane < s.target.wave_size; ++lane)
+    if ((lane & mask) != 0) lanes |= std::uint64_t{1} << lane;
+  return s.make(
+      s.ir.CreateIntrinsic(intrinsic::amdgcn_inverse_ballot, {s.ir.getInt64Ty()}, {s.ir.getInt64(lanes)}),
+      Type::i1());
+}
+
 std::pair<Value, Value> KernelBuilder::lane_exchange(Value a, Value b, int mask) {
   Impl& s = live();
   INLAY_CHECK(a.type == Type::i32() && b.type == Type::i32(), "32-bit values");
@@ -472,12 +482,7 @@ std::pair<Value, Value> KernelBuilder::lane_exchange(Value a, Value b, int mask)
     return {s.make(s.ir.CreateExtractValue(both, 0), a.type),
             s.make(s.ir.CreateExtractValue(both, 1), b.type)};
   }
-  std::uint64_t lanes = 0; // whose bit is set
-  for (int lane = 0; lane < s.target.wave_size; ++lane)
-    if ((lane & mask) != 0) lanes |= std::uint64_t{1} << lane;
-  const Value upper = s.make(
-      s.ir.CreateIntrinsic(intrinsic::amdgcn_inverse_ballot, {s.ir.getInt64Ty()}, {s.ir.getInt64(lanes)}),
-      Type::i1());
+  const Value upper = lanes_of(mask);
   const Value got = lane_xor(select(upper, a, b), mask);
   return {select(upper, got, a), select(upper, b, got)};
 }

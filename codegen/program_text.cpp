@@ -108,6 +108,7 @@ std::string Program::text() const {
       } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);
+        if (d->prefix >= 0) out += ", and r" + std::to_string(d->prefix) + " up to each element";
       } else if (const auto* q = std::get_if<TopOp>(&op.what)) {
         out += "top     r" + std::to_string(q->to) + " = " +
                (q->place       ? "place of "

@@ -4,6 +4,7 @@
 #include "integer_sums.h"
 #include "lane_exchange.h"
 #include "lds_place.h"
+#include "scan_order.h"
 #include "thread_value.h"
 
 #include <inlay/machine/lds.h>
@@ -566,7 +567,8 @@ Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, do
       from.element, where);
 }
 
-Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element element, Where where) {
+Fragment Program::fold_result(Monoid& monoid, const Fragment& from, int axis, Element element,
+                              const Where& where) {
   check_own(fragments_, from, "fold", where);
   if (element == Element::i32) {
     if (from.element != Element::i32)
@@ -593,8 +595,11 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element el
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.
   std::vector<int> extents = from.extents;
   extents[static_cast<std::size_t>(axis)] = 1;
-  const Fragment f = fragment(element, without_axis(from.tv, static_cast<std::size_t>(axis)), extents);
+  return fragment(element, without_axis(from.tv, static_cast<std::size_t>(axis)), extents);
+}
 
+Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element element, Where where) {
+  const Fragment f = fold_result(monoid, from, axis, element, where);
   // Waves that differ only along the axis exchange their parts through LDS: one word a wave and value.
   FoldOp op{f.id, from.id, monoid, axis, -1};
   const std::vector<int> column = coordinates(from.tv, static_cast<std::size_t>(axis));
@@ -617,6 +622,32 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Element el
   }
   append(op, where);
   return f;
+}
+
+Program::Scan Program::scan(Monoid monoid, const Fragment& from, int axis, Element element, Where where) {
+  const Fragment all = fold_result(monoid, from, axis, element, where);
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw CodegenError("scan: " + what, "line   " + std::to_string(where.line()), hint);
+  };
+  if (is_of_i32(monoid) && monoid != Monoid::wrapping_sum)
+    refuse("a " + std::string(to_string(monoid)) + " of integers is not generated",
+           "a sum, or numbers of f32");
+  const auto order = scan_order(from, static_cast<std::size_t>(axis), threads_, target_->wave_size);
+  if (!order)
+    refuse("work-items do not follow one another along axis " + std::to_string(axis) + " of " +
+               to_string(from.tv),
+           "rows_tv(rows, columns, vector, threads), or a row in each work-item");
+  if (order->waves > 1 && !role_.all())
+    throw CodegenError("roles: a scan over several waves inside of a role is not generated",
+                       "role   " + role_name_ + ", line " + std::to_string(where.line()),
+                       "rows inside of one wave each");
+  const Fragment up_to = fragment(element, from.tv, from.extents);
+  FoldOp op{all.id, from.id, monoid, axis, -1, up_to.id};
+  if (order->waves > 1)
+    op.exchange =
+        lds("scan" + std::to_string(all.id), element, {from.values() / order->unit, order->waves}).id;
+  append(op, where);
+  return {up_to, all};
 }
 
 Program::Top Program::top(int count, const Fragment& from, const std::vector<int>& axes, Where where) {

@@ -851,6 +851,15 @@ void add_program(py::module_& m) {
            }),
            "monoid"_a, "extent"_a, "body"_a, "element"_a = "",
            "In a specification: over 0 <= i < extent of body(i). \"u32\": of integers without a sign.")
+      .def("scan", located(+[](const Owner& k, Name name, const PyFragment& from, int axis, Name type) {
+             const auto scan = to(k).scan(monoid(name, type), of(k, from), axis,
+                                          element(k, std::string(type) == "u32" ? "i32" : type), here());
+             return std::pair(PyFragment{k, scan.prefix}, PyFragment{k, scan.all});
+           }),
+           "monoid"_a, "from_"_a, "axis"_a, "element"_a = "f32",
+           "The same up to each element along the axis, itself included, and of all of them: (prefix, all). "
+           "In "
+           "a specification k.sum(n, 0, i + 1, body).")
       .def("top",
            located(+[](const Owner& k, int count, const PyFragment& from, const std::vector<int>& axes) {
              const auto best = to(k).top(count, of(k, from), axes, here());

@@ -690,13 +690,17 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     case InstKind::top: top(i, number); break;
     case InstKind::fold_values: {
       std::vector<Number> out(threads), of;
+      const bool is_extreme = i.monoid == codegen::Monoid::max || i.monoid == codegen::Monoid::min;
       for (std::size_t th = 0; th < threads; ++th) {
         of.clear();
+        std::size_t left = i.lane_mask > 0 ? th / static_cast<std::size_t>(i.lane_mask) : i.uses.size();
         for (const Reg& r : i.uses) {
+          if (left-- == 0) break;
           const auto& from = held(r, number);
           for (int e = 0; e < r.count; ++e)
             of.push_back(from[th * count_of(r) + static_cast<std::size_t>(r.first + e)]);
         }
+        if (of.empty()) of.push_back(is_extreme ? arithmetic->constant(codegen::empty_element(i.monoid)) : 0);
         out[th] = folded(i.monoid, of);
       }
       auto& d = registers(i.def, number);
@@ -705,15 +709,17 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       break;
     }
     case InstKind::fold_lanes: {
-      const auto from = held(i.uses[0], number);
+      const auto own = held(i.uses.front(), number), from = held(i.uses.back(), number);
       auto& d = registers(i.def, number);
+      const auto mask = static_cast<std::size_t>(i.lane_mask);
       for (std::size_t th = 0; th < threads; ++th) {
         if (!runs(th)) continue;
-        const auto get = [&](std::size_t x) {
-          return from[x * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first)];
+        const auto get = [&](const auto& all, const Reg& r, std::size_t x) {
+          return all[x * count_of(r) + static_cast<std::size_t>(r.first)];
         };
-        const Number both[] = {get(th), get(th ^ static_cast<std::size_t>(i.lane_mask))};
-        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] = folded(i.monoid, both);
+        const Number both[] = {get(own, i.uses.front(), th), get(from, i.uses.back(), th ^ mask)};
+        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] =
+            i.uses.size() == 2 && (th & mask) == 0 ? both[0] : folded(i.monoid, both);
       }
       break;
     }

@@ -1,6 +1,7 @@
 // Rule of folds: each element once, all of them before the result is used.
 #include "interpreter.h"
 
+#include <bit>
 #include <climits>
 
 namespace inlay::codegen::provenance {
@@ -92,7 +93,9 @@ void Interpreter::close(Term& t) {
 void Interpreter::settle(Term& t) {
   if (!t.has_part || t.first_sets >= 0) return;
   const auto [first, last] = columns_.range(t.sets);
-  if (columns_[t.sets].empty() || first < 0 || first != last || sets_[first].size() != 1) return;
+  if (columns_[t.sets].empty() || first < 0) return;
+  if (first != last) return settle_prefix(t);
+  if (sets_[first].size() != 1) return;
   const auto [low, high] = sets_[first][0];
   // Rounds that leave nothing out between them are one interval.
   if (t.in_rounds() && !(t.rounds == Sym(1)) && high - low != t.stride) return;
@@ -103,6 +106,25 @@ void Interpreter::settle(Term& t) {
   const Sym o = t.origin;
   t.origin = Sym(0);
   add_interval(t, o + Sym(low), o + Sym(high) + more);
+}
+
+void Interpreter::settle_prefix(Term& t) {
+  if (t.in_rounds()) return;
+  Column last; // element of each slot's
+  std::optional<int> begin;
+  for (const int id : columns_[t.sets]) {
+    if (sets_[id].size() != 1) return;
+    const auto [low, high] = sets_[id][0];
+    if (!begin) begin = low;
+    if (low != *begin || low < 0) return;
+    last.push_back(high - 1);
+  }
+  t.columns.push_back(columns_.intern(std::move(last)));
+  const Sym o = t.origin, end = o + dollar(t.columns.size() - 1) + Sym(1);
+  t.has_part = false;
+  t.sets = -1;
+  t.origin = Sym(0);
+  add_interval(t, o + Sym(*begin), end);
 }
 
 void Interpreter::add_interval(Term& t, Sym low, Sym high) {
@@ -439,6 +461,10 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   if (is_of_i32(i.monoid) && !t.partial) t.expr = as_i32(t.expr);
   // The index that is folded: the columns that are the coordinate along the axis. None where parts of several waves are joined.
   const bool joins = i.position.size() != i.uses.size();
+  if (i.lane_mask != 0 && (!joins || !std::has_single_bit(static_cast<unsigned>(i.lane_mask)) ||
+                           (is_of_i32(i.monoid) && i.monoid != Monoid::wrapping_sum)))
+    refute("parts of a fold are joined by its own monoid", describe(t),
+           "those before number work-item / " + std::to_string(i.lane_mask));
   const int wanted = t.partial || joins ? -1 : folded_column(i);
   if (folds_nothing(t, i, wanted)) {
     // the empty element, however many there are
@@ -544,9 +570,11 @@ void Interpreter::fold_values(State& s, const Inst& i) {
       refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));
     const Column& sets = columns_[t.sets];
     Column out(threads);
+    bool none = false;
     for (std::size_t th = 0; th < threads; ++th) {
-      out[th] = sets[th * static_cast<std::size_t>(n)];
-      for (int e = 1; e < n; ++e) {
+      const int taken = i.lane_mask > 0 ? std::min(n, static_cast<int>(th) / i.lane_mask) : n;
+      out[th] = taken > 0 ? sets[th * static_cast<std::size_t>(n)] : sets_.of({}, none);
+      for (int e = 1; e < taken; ++e) {
         bool twice = false;
         out[th] =
             sets_.unite(out[th], sets[th * static_cast<std::size_t>(n) + static_cast<std::size_t>(e)], twice);
@@ -578,7 +606,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
 }
 
 void Interpreter::fold_lanes(State& s, const Inst& i) {
-  Term t = part(value(s, i.uses[0]), i.uses[0]);
+  Term t = part(value(s, i.uses.back()), i.uses.back());
   close(t);
   const bool empty = !t.partial && t.expr == x_.constant(empty_element(i.monoid));
   if (!empty && (!t.partial || t.monoid != i.monoid || !t.has_part))
@@ -593,7 +621,35 @@ void Interpreter::fold_lanes(State& s, const Inst& i) {
     if (other(c) != c)
       refute("what a fold joins belongs to one result", describe(t),
              "lanes that differ by " + std::to_string(i.lane_mask) + " hold different rows");
-  if (!empty) t.sets = unite(t.sets, other(t.sets), t.monoid);
+  if (i.uses.size() == 2) {
+    // What lies below: in lanes whose bit is set, also what the other one has.
+    Term own = part(value(s, i.uses[0]), i.uses[0]);
+    close(own);
+    const bool nothing =
+        !own.partial && own.facts.empty() && own.expr == x_.constant(empty_element(i.monoid));
+    if (empty) {
+      if (!nothing) refute("parts of a fold are of one fold", describe(own), describe(t));
+    } else {
+      if (!nothing) {
+        Term like = own;
+        like.sets = t.sets;
+        if (!own.partial || !own.has_part || own.columns != t.columns || !equal(like, t))
+          refute("parts of a fold are of one fold", describe(own), describe(t));
+      }
+      bool none = false;
+      const int empty_set = sets_.of({}, none);
+      Column taken = columns_[other(t.sets)];
+      for (std::size_t th = 0; th < taken.size(); ++th)
+        if ((th & static_cast<std::size_t>(i.lane_mask)) == 0) taken[th] = empty_set;
+      const int of_other = columns_.intern(taken);
+      t.sets = nothing ? of_other : unite(own.sets, of_other, t.monoid);
+    }
+  } else if (i.uses.size() != 1) {
+    refute("parts of a fold are joined by its own monoid", describe(t),
+           "of " + std::to_string(i.uses.size()) + " operands");
+  } else if (!empty) {
+    t.sets = unite(t.sets, other(t.sets), t.monoid);
+  }
   s.regs[key(i.def)] = {std::move(t), false};
 }
 

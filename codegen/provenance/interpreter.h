@@ -443,6 +443,8 @@ private:
   void close(Term& t);
   // A part that is one interval, the same for every slot, becomes a symbolic interval, and intervals that meet one.
   void settle(Term& t);
+  // Likewise where each slot's part begins at one element and ends at its own.
+  void settle_prefix(Term& t);
   Term settled(Term t);
   void add_interval(Term& t, Sym low, Sym high);
   // Intervals that meet become one. Gives an interval that may have something in common with [low, high), and then adds
@@ -592,10 +594,12 @@ private:
   // What the absolute value is at most, for all sizes of the contract; infinite where nothing says it.
   // `within`: the outputs whose specifications it stands in.
   double most_of(Expr e, std::set<int> within);
-  // Maps of a loop that add to what it carries, x0 + f or integer(x0) + f, where f is no fold: sums lane by lane.
+  // Maps of a loop that go on with what it carries, x0 + f, integer(x0) + f, max(x0, f) or min, where f is no fold: lane by lane.
   bool find_lane_sums(const CodeRegion& r);
   // What such a map adds to operand 0, of numbers or modulo 2^32.
   std::optional<Expr> rest_of(Expr map);
+  // Likewise, also of a max or min: of which monoid they go on.
+  std::optional<std::pair<Monoid, Expr>> goes_on_with(Expr map);
   // Several of them one after the other, with nothing between that looks at the sum or changes what they add: the last one adds all of it.
   void find_one_sum(const std::vector<Inst>& insts);
   // What such a map leaves: elements that follow one another from trip to trip are a sum over an index, of which each work-item has

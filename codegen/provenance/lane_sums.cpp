@@ -1,4 +1,4 @@
-// Sums that each work-item adds up from trip to trip, a part of its own.
+// Sums, maxima and minima that each work-item goes on with from trip to trip, a part of its own.
 #include "interpreter.h"
 
 namespace inlay::codegen::provenance {
@@ -17,6 +17,18 @@ std::optional<Expr> without_first(Expressions& x, Expr e) {
   if (n.fn == Fn::sub && first(n.args[0])) return x.constant(0) - Expr{&x, n.args[1]};
   if (n.fn == Fn::sub)
     if (const auto rest = without_first(x, {&x, n.args[0]})) return *rest - Expr{&x, n.args[1]};
+  return std::nullopt;
+}
+// max(x0, f) as f, and min likewise; nothing where it is no such one.
+std::optional<Expr> without_first_of(Expressions& x, Fn extreme, Expr e) {
+  const ExprNode n = e.node();
+  if (n.fn != extreme || n.args.size() != 2) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const Expr one{&x, n.args[k]}, other{&x, n.args[1 - k]};
+    if (one.node().fn == Fn::parameter && one.node().tensor == 0) return other;
+    if (const auto rest = without_first_of(x, extreme, one))
+      return extreme == Fn::max ? max(*rest, other) : min(*rest, other);
+  }
   return std::nullopt;
 }
 } // namespace
@@ -43,6 +55,14 @@ std::optional<Expr> Interpreter::rest_of(Expr map) {
   return rest ? rest : wrapping_rest(map);
 }
 
+std::optional<std::pair<Monoid, Expr>> Interpreter::goes_on_with(Expr map) {
+  if (const auto rest = without_first(x_, map)) return std::pair(Monoid::sum, *rest);
+  if (const auto rest = wrapping_rest(map)) return std::pair(Monoid::wrapping_sum, *rest);
+  for (const auto& [extreme, monoid] : {std::pair(Fn::max, Monoid::max), std::pair(Fn::min, Monoid::min)})
+    if (const auto rest = without_first_of(x_, extreme, map)) return std::pair(monoid, *rest);
+  return std::nullopt;
+}
+
 bool Interpreter::find_lane_sums(const CodeRegion& r) {
   std::set<int> folded;
   for (const Inst& i : r.body)
@@ -57,7 +77,7 @@ bool Interpreter::find_lane_sums(const CodeRegion& r) {
     const bool of_fold =
         std::any_of(i.uses.begin(), i.uses.end(), [&](const Reg& u) { return folded.contains(u.id); });
     if (!update || of_fold) continue;
-    if (const auto rest = rest_of(i.map); !rest || x_.parameters(*rest).contains(0)) continue;
+    if (const auto on = goes_on_with(i.map); !on || x_.parameters(on->second).contains(0)) continue;
     lane_sums_.insert(i.op);
     found = true;
   }
@@ -98,7 +118,7 @@ void Interpreter::find_one_sum(const std::vector<Inst>& insts) {
       for (std::size_t k = 1; k < next->uses.size() / n; ++k)
         operands.push_back(x_.parameter(static_cast<int>(all.uses.size() / n + k - 1)));
       const Expr map = x_.apply(next->map, operands);
-      if (!rest_of(map)) break; // of numbers and modulo 2^32
+      if (!goes_on_with(map)) break; // of numbers and modulo 2^32, or of a sum and a max
       all.map = map;
       all.uses.insert(all.uses.end(), next->uses.begin() + first.def.count, next->uses.end());
       before.push_back(last), last = next;
@@ -112,16 +132,14 @@ void Interpreter::find_one_sum(const std::vector<Inst>& insts) {
 
 std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& terms,
                                           const std::vector<int>& columns) {
-  auto rest = without_first(x_, map);
-  const Monoid monoid = rest ? Monoid::sum : Monoid::wrapping_sum;
-  if (!rest) rest = wrapping_rest(map);
-  if (!rest || std::any_of(terms.begin() + 1, terms.end(), [](const Term& t) { return t.partial; }))
-    return {};
+  const auto on = goes_on_with(map);
+  if (!on || std::any_of(terms.begin() + 1, terms.end(), [](const Term& t) { return t.partial; })) return {};
+  const auto& [monoid, rest] = *on;
   if (!terms[0].partial && terms[0].expr.node().fn == Fn::constant) return {}; // nothing was added yet
   std::vector<Term> others = terms;
   others[0] = Term{};
   others[0].expr = x_.constant(0);
-  Term next = pointwise(*rest, others, columns);
+  Term next = pointwise(rest, others, columns);
   const auto both = [&](const Term& sum, const Term& now) {
     Term out = join(sum, now);
     for (const Fact& f : now.facts) want(out.facts, f);
@@ -181,6 +199,7 @@ std::optional<Term> Interpreter::part_at(const Term& t, Monoid monoid, Sym origi
   const std::pair<AtomId, Sym> here[] = {{*bound_.as_atom(), index}};
   const Expr wanted = x_.normal(replaced_(body, here)), held = x_.normal(t.expr);
   if (!(wanted == held) && !(exiting_ && x_.normal(relate(wanted)) == x_.normal(relate(held)))) return {};
+  const double empty = empty_element(monoid);
   // The body moves with the index alone.
   if (column) {
     const auto used = x_.symbols(body);
@@ -201,7 +220,7 @@ std::optional<Term> Interpreter::part_at(const Term& t, Monoid monoid, Sym origi
       continue;
     }
     if (f.condition) {
-      if (f.fill == 0) out.ends.push_back(f.bound);
+      if (f.fill == empty) out.ends.push_back(f.bound);
       continue;
     }
     if (limit && !(f.bound == *limit)) { // of another axis, at the same coordinate
@@ -210,9 +229,15 @@ std::optional<Term> Interpreter::part_at(const Term& t, Monoid monoid, Sym origi
     }
     if (limited && !(f.bound == out.limit)) return {};
     out.limit = f.bound, limited = true;
-    if (f.fill != 0 && !less_equal(ranged(index, columns) + Sym(1), f.bound))
-      refute("what lies outside of a sum is its empty element", describe(t),
-             std::isnan(f.fill) ? "it is not known what lies outside; inside(i, n, x, 0) says it"
+    if (f.fill != empty && !less_equal(ranged(index, columns) + Sym(1), f.bound))
+      refute("what lies outside of a " + std::string(is_extreme(monoid) ? to_string(monoid) : "sum") +
+                 " is its empty element",
+             describe(t),
+             std::isnan(f.fill) ? "it is not known what lies outside; inside(i, n, x, " +
+                                      std::string(!is_extreme(monoid)     ? "0"
+                                                  : monoid == Monoid::max ? "-INFINITY"
+                                                                          : "INFINITY") +
+                                      ") says it"
                                 : "it is " + to_string(x_.constant(f.fill), name_of_tensor()));
   }
   // What a trip around loops adds may be no element of a tensor that ends: its index is the trip's number, and ends with the trips.

@@ -692,7 +692,6 @@ State Interpreter::extrapolate(const CodeRegion& r, const State& x, const State&
 void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
   replace_in(t, replace);
   t.limit = replaced_(t.limit, replace);
-  for (auto& [low, high] : t.intervals) low = replaced_(low, replace), high = replaced_(high, replace);
   t.origin = replaced_(t.origin, replace);
   t.rounds = replaced_(t.rounds, replace), t.first = replaced_(t.first, replace);
   for (Term& other : t.others) replace_all(other, replace);

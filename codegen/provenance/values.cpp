@@ -140,6 +140,7 @@ void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> re
   for (Fact& f : t.facts) f.index = replaced_(f.index, replace), f.bound = replaced_(f.bound, replace);
   for (auto* list : {&t.ends, &t.begins})
     for (Sym& e : *list) e = replaced_(e, replace);
+  for (auto& [low, high] : t.intervals) low = replaced_(low, replace), high = replaced_(high, replace);
   for (Asked& a : t.asked) {
     a.base = replaced_(a.base, replace);
     for (Expr& e : a.where) e = replaced_(e, replace);
@@ -154,6 +155,9 @@ void Interpreter::tidy(Term& t) {
     for (const AtomId a : symbols(f.bound)) used.push_back(a);
   for (const auto* list : {&t.ends, &t.begins})
     for (const Sym& e : *list)
+      for (const AtomId a : symbols(e)) used.push_back(a);
+  for (const auto& [low, high] : t.intervals)
+    for (const Sym& e : {low, high})
       for (const AtomId a : symbols(e)) used.push_back(a);
   for (const Asked& asked : t.asked) {
     for (const AtomId a : x_.symbols(asked.base)) used.push_back(a);

@@ -41,10 +41,13 @@ public:
                                       : std::string(to_string(i.monoid))) +
              " of";
       for (const Reg& r : i.uses) out += " " + reg(r);
+      if (i.kind == InstKind::fold_values && i.lane_mask > 0)
+        out += " before number work-item / " + std::to_string(i.lane_mask);
       break;
     }
     case InstKind::fold_lanes:
-      out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and lane ^ " +
+      out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and " +
+             (i.uses.size() == 2 ? "where the bit is set " + reg(i.uses[1]) + " of " : "") + "lane ^ " +
              std::to_string(i.lane_mask);
       break;
     case InstKind::top:

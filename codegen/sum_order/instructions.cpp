@@ -43,8 +43,11 @@ void Trees::one(const Inst& i) {
     each_def(i, [&](int t, int) {
       Key key = {fold, static_cast<std::int64_t>(i.monoid)};
       std::vector<Value> of;
-      for (std::size_t u = 0; u < i.uses.size(); ++u) {
-        if (const std::size_t count = whole_register(i, u, g_.registers); count > 1)
+      const std::size_t taken = i.lane_mask > 0
+                                    ? std::min(i.uses.size(), static_cast<std::size_t>(t / i.lane_mask))
+                                    : i.uses.size();
+      for (std::size_t u = 0; u < taken; ++u) {
+        if (const std::size_t count = whole_register(i, u, g_.registers); count > 1 && i.lane_mask == 0)
           key.push_back(-static_cast<std::int64_t>(count));
         of.push_back(at(i.uses[u], t)), key.push_back(of.back().id);
       }
@@ -52,13 +55,16 @@ void Trees::one(const Inst& i) {
     });
     break;
   case InstKind::fold_lanes: {
-    const Slots before = regs_[static_cast<std::size_t>(i.uses[0].id)];
-    const int count = g_.registers[static_cast<std::size_t>(i.uses[0].id)].count;
+    const Reg &mine = i.uses.front(), &theirs = i.uses.back();
+    const Slots own = regs_[static_cast<std::size_t>(mine.id)],
+                before = regs_[static_cast<std::size_t>(theirs.id)];
+    const auto value = [&](const Slots& from, const Reg& r, int thread, int e) {
+      const int count = g_.registers[static_cast<std::size_t>(r.id)].count;
+      return from[static_cast<std::size_t>(thread * count + r.first + e)];
+    };
     each_def(i, [&](int t, int e) {
-      const auto value = [&](int thread) {
-        return before[static_cast<std::size_t>(thread * count + i.uses[0].first + e)];
-      };
-      const std::array<Value, 2> of = {value(t), value(t ^ i.lane_mask)};
+      if (i.uses.size() == 2 && (t & i.lane_mask) == 0) return value(own, mine, t, e);
+      const std::array<Value, 2> of = {value(own, mine, t, e), value(before, theirs, t ^ i.lane_mask, e)};
       const auto [low, high] = std::minmax(of[0].id, of[1].id); // a + b = b + a, bit for bit
       return make(i, {lanes, static_cast<std::int64_t>(i.monoid), low, high}, of);
     });

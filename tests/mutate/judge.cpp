@@ -180,8 +180,10 @@ std::string change(Code& code, Random& random) {
     return where + "an operand exchanged with another's";
   }
   case 11:
-    if (i.kind != InstKind::fold_lanes && i.kind != InstKind::exchange_lanes) return "";
-    i.lane_mask = 1 << random() % 6;
+    if (i.kind != InstKind::fold_lanes && i.kind != InstKind::exchange_lanes &&
+        (i.kind != InstKind::fold_values || i.lane_mask == 0))
+      return "";
+    i.lane_mask = 1 << random() % (i.kind == InstKind::fold_values ? 9 : 6);
     return where + "another lane";
   case 12:
     if (i.kind != InstKind::fold_lanes && i.kind != InstKind::fold_values) return "";

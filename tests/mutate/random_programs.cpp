@@ -13,8 +13,8 @@
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
-// do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded after the
-// loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
+// do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums, maxima and minima lane by lane, folded after the
+// loop), scans (sums up to each element of a row), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32), nested (a loop
 // around a loop), persistent (workgroups walk over tiles, with tables and checks), named (rows that a table names are replaced or
 // added to), windows (elements that stand elsewhere), pages (caches of pages, with lengths), parts (of sums, added by atomics),
 // formulas (grids over n / 2), devices (what peers hold), columns (folds of columns over waves), sums (several products in one accumulator,
@@ -1227,7 +1227,54 @@ Drawn gathers(Random& random) {
   return {std::move(k), sizes};
 }
 
-// A sum of which each work-item has the elements of its columns, one or two of them a trip.
+// Sums up to each element of a row, tile by tile: one tile, or a loop that carries the sum of those before.
+Drawn scans(Random& random) {
+  const int threads = one_of(random, {64, 128, 192, 256}), v = one_of(random, {1, 2, 4}),
+            rows = one_of(random, {1, 1, 1, 2, 4}), runs = one_of(random, {1, 1, 2}),
+            wide = std::max(v, threads * v / rows * runs);
+  const bool words = chance(random, 4), loops = !chance(random, 3);
+  const Element e = words ? Element::i32 : Element::f32;
+  Program k("scans", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 14}),
+            N = k.size("n", {.most = loops ? 1 << 18 : wide, .multiple = v});
+  const Tensor Y = k.output("y", e, {M, N}), X = k.input("x", e, {M, N});
+  const Tree inner = Tree::of_all(random, 1, 2);
+  const bool plain = words || chance(random, 2);
+  const auto of = [&](Expr x, Random* any) { return words ? integer(x) : plain ? x : inner.of({x}, any); };
+  k.computes(Y, [&](const auto& c) {
+    return k.sum(N, Sym(0), c[1] + Sym(1), [&](Sym i) { return of(k(X, {c[0], i}), nullptr); });
+  });
+  const Sym bm = k.workgroups(0, M, rows);
+  const Layout tv = rows_tv(rows, wide, v, threads);
+  const auto add = [&](const auto& f) { return words ? integer(f[0]) + integer(f[1]) : f[0] + f[1]; };
+  const auto tile = [&](const Tensor& t, Sym at) { return k.tile(t, {rows, wide}, {bm, at}); };
+  const auto scan = [&](Sym at) {
+    Fragment x = k.load(tile(X, at), tv, v);
+    if (!plain)
+      x = k.fill(k.map({x}, [&](const auto& f) { return inner.of(f, &random); }), 1, Sym(wide) * at, N, 0);
+    return k.scan(Monoid::sum, x, 1, e);
+  };
+  if (loops) {
+    const Fragment before = k.zeros(e, without_axis(tv, 1), {rows, 1});
+    const bool first = chance(random, 2);
+    k.loop(N, wide, {static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
+      const Program::Scan s = scan(t);
+      const Fragment up_to = first ? k.map({before, s.prefix}, add, e) : k.map({s.prefix, before}, add, e);
+      k.store(up_to, tile(Y, t), chance(random, 2) ? v : 1);
+      k.update(before, {s.all}, add);
+    });
+  } else {
+    k.store(scan(Sym(0)).prefix, tile(Y, Sym(0)), chance(random, 2) ? v : 1);
+  }
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 2),
+                     std::min<std::int64_t>(around(random, wide, v, 4), loops ? 1 << 18 : wide)});
+  sizes.push_back({rows, wide});
+  return {std::move(k), sizes};
+}
+
+// A sum, or a max or min, of which each work-item has the elements of its columns, one or two of them a trip.
 Drawn lanes(Random& random) {
   const int threads = one_of(random, {64, 128, 256}), v = one_of(random, {1, 2, 4}),
             rows = one_of(random, {1, 2, 4}), wide = std::max(v, threads * v / rows * one_of(random, {1, 2})),
@@ -1238,27 +1285,33 @@ Drawn lanes(Random& random) {
   const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), A = k.input("a", Element::f32, {M, N}),
                X = k.input("x", Element::f32, {Sym(1), N});
   const Tree inner = Tree::of_all(random, 2, 2), outer = Tree::of_all(random, 1, 2);
+  const Monoid monoid = chance(random, 3) ? (chance(random, 2) ? Monoid::max : Monoid::min) : Monoid::sum;
   k.computes(Y, [&](const auto& c) {
-    return outer.of({k.sum(N,
-                           [&](Sym i) {
-                             return inner.of({k(A, {c[0], i}), k(X, {0, i})}, nullptr);
-                           })},
+    return outer.of({k.fold(monoid, N,
+                            [&](Sym i) {
+                              return inner.of({k(A, {c[0], i}), k(X, {0, i})}, nullptr);
+                            })},
                     nullptr);
   });
   const Sym bm = k.workgroups(0, M, rows);
   const Layout tv = rows_tv(rows, wide, v, threads);
-  const Fragment acc = k.zeros(Element::f32, tv, {rows, wide});
+  const double nothing = empty_element(monoid);
+  const Fragment acc = k.full(nothing, tv, {rows, wide});
   k.loop(N, wide * parts, {static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
     for (int part = 0; part < parts; ++part) {
       const Sym at = Sym(parts) * t + Sym(part);
       const Fragment a = k.load(k.tile(A, {rows, wide}, {bm, at}), tv, v),
                      x = k.load(k.tile(X, {1, wide}, {0, at}), without_axis(tv, 0), v);
-      const Fragment y =
-          k.fill(k.map({a, x}, [&](const auto& e) { return inner.of(e, &random); }), 1, Sym(wide) * at, N, 0);
-      k.update(acc, {y}, [](const auto& e) { return e[0] + e[1]; });
+      const Fragment y = k.fill(k.map({a, x}, [&](const auto& e) { return inner.of(e, &random); }), 1,
+                                Sym(wide) * at, N, nothing);
+      k.update(acc, {y}, [&](const auto& e) {
+        return monoid == Monoid::sum   ? e[0] + e[1]
+               : monoid == Monoid::max ? max(e[0], e[1])
+                                       : min(e[1], e[0]);
+      });
     }
   });
-  k.store(k.map({k.fold(Monoid::sum, acc, 1)}, [&](const auto& e) { return outer.of(e, &random); }),
+  k.store(k.map({k.fold(monoid, acc, 1)}, [&](const auto& e) { return outer.of(e, &random); }),
           k.tile(Y, {rows, 1}, {bm, 0}), 1);
   const auto least = k.sizes()[1].facts.least;
   std::vector<Sizes> sizes;
@@ -2247,18 +2300,38 @@ Drawn written(Random& random) {
 }
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
-  static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},        {"carried", carried},
-      {"products", products},   {"streamed", streamed},     {"branches", branches},
-      {"tickets", tickets},     {"turns", turns},           {"elements", elements},
-      {"roles", roles},         {"gathers", gathers},       {"lanes", lanes},
-      {"bounded", bounded},     {"shifted", shifted},       {"integers", integers},
-      {"nested", nested},       {"persistent", persistent}, {"named", named_rows},
-      {"windows", windows},     {"pages", pages},           {"parts", parts},
-      {"formulas", formulas},   {"devices", devices},       {"columns", columns},
-      {"sums", sums},           {"segments", segments},     {"counts", counts},
-      {"masked", masked},       {"scores", scores},         {"written", written},
-      {"wraps", wraps}};
+  static const std::map<std::string, Drawn (*)(Random&)> all = {{"pointwise", pointwise},
+                                                                {"rows", row_folds},
+                                                                {"carried", carried},
+                                                                {"products", products},
+                                                                {"streamed", streamed},
+                                                                {"branches", branches},
+                                                                {"tickets", tickets},
+                                                                {"turns", turns},
+                                                                {"elements", elements},
+                                                                {"roles", roles},
+                                                                {"gathers", gathers},
+                                                                {"lanes", lanes},
+                                                                {"bounded", bounded},
+                                                                {"shifted", shifted},
+                                                                {"integers", integers},
+                                                                {"nested", nested},
+                                                                {"persistent", persistent},
+                                                                {"named", named_rows},
+                                                                {"windows", windows},
+                                                                {"pages", pages},
+                                                                {"parts", parts},
+                                                                {"formulas", formulas},
+                                                                {"devices", devices},
+                                                                {"columns", columns},
+                                                                {"sums", sums},
+                                                                {"segments", segments},
+                                                                {"counts", counts},
+                                                                {"masked", masked},
+                                                                {"scores", scores},
+                                                                {"written", written},
+                                                                {"wraps", wraps},
+                                                                {"scans", scans}};
   return all;
 }
 

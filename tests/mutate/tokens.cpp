@@ -1143,8 +1143,11 @@ private:
         const auto element = [&](std::size_t e) {
           return element_of(i.monoid, at(reg(w, i.uses[e], s), i.uses[e], l, 0));
         };
-        double x = element(0);
-        for (std::size_t e = 1; e < i.uses.size(); ++e) x = combine(i.monoid, x, element(e));
+        double x = empty_element(i.monoid);
+        const int before = (w.number * lanes() + l) / std::max(i.lane_mask, 1); // with a mask: only those
+        for (std::size_t e = 0; e < i.uses.size(); ++e)
+          if (i.lane_mask == 0 || static_cast<int>(e) < before)
+            x = e == 0 ? element(0) : combine(i.monoid, x, element(e));
         out.push_back(x);
       }
       auto& v = reg(w, i.def, s);
@@ -1190,9 +1193,13 @@ private:
     }
     case InstKind::fold_lanes: {
       std::vector<double> out;
-      auto& x = reg(w, i.uses[0], s);
-      for (int l = 0; l < lanes(); ++l)
-        out.push_back(combine(i.monoid, at(x, i.uses[0], l, 0), at(x, i.uses[0], l ^ i.lane_mask, 0)));
+      auto &own = reg(w, i.uses.front(), s), &x = reg(w, i.uses.back(), s);
+      for (int l = 0; l < lanes(); ++l) {
+        const double mine = at(own, i.uses.front(), l, 0);
+        out.push_back(i.uses.size() == 2 && (l & i.lane_mask) == 0
+                          ? mine
+                          : combine(i.monoid, mine, at(x, i.uses.back(), l ^ i.lane_mask, 0)));
+      }
       auto& v = reg(w, i.def, s);
       for (int l = 0; l < lanes(); ++l) at(v, i.def, l, 0) = out[static_cast<std::size_t>(l)];
       return;

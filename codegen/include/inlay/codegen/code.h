@@ -43,8 +43,9 @@ enum class InstKind : std::uint8_t {
   /// the scales of both where the instruction takes some.
   mma,
   map,         ///< def[e] = map(uses[e], uses[count + e], ...)
-  fold_values, ///< def = the monoid over all uses
-  fold_lanes,  ///< def = use (+) use of lane ^ mask
+  fold_values, ///< def = the monoid over all uses; with a `lane_mask` over those before number work-item / mask
+  /// def = use (+) use of lane ^ mask. Of two uses: the first one, and in lanes whose bit is set (+) the second of lane ^ mask.
+  fold_lanes,
   /// def = element number `rank` of the `top` greatest of all uses of the lanes that differ in `lane_mask`, or its place: `access.threads`
   /// and `position` say where each use stands along the axes, of `access.extents`. After them may stand as many uses, what is beside each.
   top,

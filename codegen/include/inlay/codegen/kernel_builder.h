@@ -214,6 +214,7 @@ public:
   /// @{
   [[nodiscard]] Value readfirstlane(Value a);      ///< i32, uniform afterwards
   [[nodiscard]] Value lane_xor(Value a, int mask); ///< the value of lane `self ^ mask` (32-bit elements)
+  [[nodiscard]] Value lanes_of(int mask);          ///< i1: whether the lane's bit is set
   /// a of the lanes whose bit `mask` is set and b of the others, with which they change places: (a, b) afterwards, of i32.
   [[nodiscard]] std::pair<Value, Value> lane_exchange(Value a, Value b, int mask);
   /// @}

@@ -162,6 +162,8 @@ struct FoldOp {
   Monoid monoid = Monoid::sum;
   int axis = 0;
   int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
+  int prefix =
+      -1; ///< prefix(x) = the fold up to x, a fragment laid out like `from`; -1: nobody asks (Program::scan)
 };
 /// to(...) = element number `rank` of the `count` greatest of from along the axes, of equal ones that of the least place first, or its place
 /// (Expressions::top), or what `beside` has there; every thread gets the result. Along the axes a row lies in one wave.
@@ -565,6 +567,20 @@ public:
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current()) {
     return fold(monoid, from, axis, Element::f32, where);
   }
+  /// The same up to each element along the axis, itself included, and of all of them. A row of any length goes on from tile to tile:
+  ///
+  ///     const auto [up_to, all] = k.scan(Monoid::sum, k.load(tile, tv, 4), 1);
+  ///     k.store(k.map({before, up_to}, ...), ...), k.update(before, {all}, ...); // both x[0] + x[1]
+  ///
+  /// In the specification it is k.sum(N, 0, i + 1, body). Errors: CodegenError where work-items do not follow one another along the axis, as
+  /// those of `rows_tv` do, and for a max or min of integers.
+  struct Scan {
+    Fragment prefix, all;
+  };
+  Scan scan(Monoid monoid, const Fragment& from, int axis, Element element, Where where = Where::current());
+  Scan scan(Monoid monoid, const Fragment& from, int axis, Where where = Where::current()) {
+    return scan(monoid, from, axis, Element::f32, where);
+  }
   /// The `count` greatest elements of a tile along its axes and their places, numbers in f32, one after the other: of equal ones the least
   /// place first, counted from the tile's begin, and over two axes of extents G and S the place S g + s. Every thread gets them. A NaN is
   /// as minus infinity, -0 as 0. The tile has all of its tensor along the axes, and a row lies in one wave: sorted lists of each lane,
@@ -716,6 +732,8 @@ private:
   std::vector<std::pair<Sym, Sym>> along(const std::vector<Sym>& extents);
   Top top(int count, const Fragment& from, const Fragment* beside, const std::vector<int>& axes, Where where);
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
+  // What a fold along an axis gives, and its monoid of integers where they are that.
+  Fragment fold_result(Monoid& monoid, const Fragment& from, int axis, Element element, const Where& where);
   // A layout over the open role's work-items as one over all: every group of as many waves like the role.
   [[nodiscard]] Layout of_role(const Layout& tv, const Where& where) const;
   void append(Op::What what, const Where& where);

@@ -493,7 +493,11 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     if (const auto one = origin ? std::nullopt : one_of_sum(t); one && n == 1) origin = *one;
     if (!origin)
       refute("a fold is along an index of its operand", describe(t),
-             "no index is the coordinate along the axis");
+             x_.normal(t.expr).node().fn == Fn::constant
+                 ? "all of its elements are that number, which is no " + std::string(to_string(i.monoid)) +
+                       " of none\n  hint   " + to_string(x_.constant(empty_element(i.monoid)), {}) +
+                       " in its place, where a mask leaves elements out"
+                 : "no index is the coordinate along the axis");
     std::vector<int> rest;
     for (std::size_t c = 0; c < t.columns.size(); ++c) {
       if (std::find(folded.begin(), folded.end(), c) != folded.end()) {

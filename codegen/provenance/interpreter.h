@@ -554,6 +554,8 @@ private:
   bool adds_wrapping(Expr map, const std::vector<Term>& terms);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
+  // Whether a max or min of parts of one fold is one more part in a loop, also where what a mask leaves has been folded before.
+  bool extreme_goes_on(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms, const std::vector<int>& columns);
   // A fold under way as a number: it has to be one, so at least one element has to be there, or it is `bounded`: taken beside a number alone.
   Term number_of(const Term& t, const std::vector<int>& columns, bool bounded);
@@ -632,6 +634,8 @@ private:
   // Parts of folds that end with the extent, and of one element or none as what they are: sum(i < n over [3, 4), f(i)) is f(3), where
   // 3 is below n.
   Expr parts_inside(Expr e);
+  // Without an `inside` that holds for every element of the fold that it stands in.
+  Expr folds_inside(Expr e, const std::vector<int>& columns);
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s, const Inst& i);
   void draw(State& s, const Inst& i);

@@ -160,6 +160,21 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
   return out;
 }
 
+bool Interpreter::extreme_goes_on(Expr map, const std::vector<Term>& terms) {
+  if (straight_ || !running_.empty() || choice_ || !joins(map, terms)) return false;
+  std::vector<Term> folds;
+  std::vector<int> columns;
+  for (const Term& t : terms)
+    if (t.partial) folds.push_back(t), rename(folds.back(), columns);
+  const auto whole = [](const Term& t) {
+    return t.intervals.size() == 1 && t.intervals[0] == std::pair(Sym(0), t.limit);
+  };
+  if (folds.size() == 1) return !whole(folds[0]);
+  for (std::size_t k = 1; k < folds.size(); ++k)
+    if (!one_limit(folds[0].limit, folds[k].limit) || !one_body(folds[0], folds[k], columns)) return false;
+  return folds.size() > 1;
+}
+
 void Interpreter::apply_map(State& s, const Inst& i) {
   if (auto sums = more_sums(s, i)) {
     s.regs[key(i.def)] = {*std::move(sums), false};
@@ -186,12 +201,13 @@ void Interpreter::apply_map(State& s, const Inst& i) {
              to_string(i.map, name_of_tensor()));
     terms.push_back(std::move(t));
   }
+  const bool on = extreme_goes_on(i.map, terms);
   for (std::size_t k = 0; k < terms.size(); ++k) {
     const bool added = k > 0 && lane_sums_.contains(i.op) && !running_.empty(); // by a trip around loops
     Term& t = terms[k];
     // In a trip's branch what is folded over its trips goes on, also where that is all of it: the other path leaves it as it was.
     if (t.partial && !(choice_ && one_limit(t.limit, choice_->extent)) &&
-        (straight_ || added || is_extreme(t.monoid)) && covers(t))
+        (straight_ || added || (is_extreme(t.monoid) && !on)) && covers(t))
       t = complete_term(std::move(t));
   }
   for (Term& t : terms) rename(t, columns), t.columns.clear();

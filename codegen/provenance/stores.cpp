@@ -178,6 +178,7 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
+  if (!(expected == got)) expected = folds_inside(expected, columns), got = folds_inside(got, columns);
   if (!(expected == got)) expected = parts_inside(expected), got = parts_inside(got);
   // What is chosen in one order. That asks for no more than the specification does: else this would be no number where that is one.
   Expr plain = expected;
@@ -404,6 +405,28 @@ Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns, std::vecto
     return std::nullopt;
   });
   return asked ? normal_of(out, *asked) : x_.normal(out);
+}
+
+Expr Interpreter::folds_inside(Expr e, const std::vector<int>& columns) {
+  return x_.normal(x_.rewrite(e, [&](const ExprNode& fold) -> std::optional<Expr> {
+    if (fold.fn != Fn::fold || (fold.index.size() != 1 && fold.index.size() != 3)) return std::nullopt;
+    const AtomId summed = *fold.sym.as_atom();
+    const Sym end = fold.index[0]; // of all elements; a part may end before
+    const Expr body{&x_, fold.args[0]};
+    const Expr out = x_.rewrite(body, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn == Fn::fold && n.sym == fold.sym) return x_.make(ExprNode(n)); // an index of its own
+      if (n.fn != Fn::inside) return std::nullopt;
+      const Sym rest = n.index[0] - fold.sym;
+      if (mentions(rest, summed) || mentions(n.index[1], summed) ||
+          !less_equal(ranged(rest + end, columns), ranged(n.index[1], columns)))
+        return std::nullopt;
+      return Expr{&x_, n.args[0]};
+    });
+    if (out == body) return std::nullopt;
+    ExprNode whole = fold;
+    whole.args[0] = out.id;
+    return x_.make(std::move(whole));
+  }));
 }
 
 Expr Interpreter::parts_inside(Expr e) {

@@ -16,7 +16,7 @@ def row_scan(target, type="f32", threads=512, runs=4, v=4):
     @k.loop(N, wide, distance=1, ring=2)
     def trip(t):
         up_to, all = k.scan("sum", k.load(k.tile(X, [1, wide], [row, t]), tv, v), 1)
-        k.store(k.map([before, up_to], lambda before, x: before + x, type), k.tile(Y, [1, wide], [row, t]), v)
+        k.store(k.map([up_to, before], lambda x, before: x + before, type), k.tile(Y, [1, wide], [row, t]), v)
         k.update(before, [all], lambda before, all: before + all)
     return k
 # [row scan end]

@@ -570,7 +570,7 @@ public:
   /// The same up to each element along the axis, itself included, and of all of them. A row of any length goes on from tile to tile:
   ///
   ///     const auto [up_to, all] = k.scan(Monoid::sum, k.load(tile, tv, 4), 1);
-  ///     k.store(k.map({before, up_to}, ...), ...), k.update(before, {all}, ...); // both x[0] + x[1]
+  ///     k.store(k.map({up_to, before}, ...), ...), k.update(before, {all}, ...); // both x[0] + x[1]
   ///
   /// In the specification it is k.sum(N, 0, i + 1, body). Errors: CodegenError where work-items do not follow one another along the axis, as
   /// those of `rows_tv` do, and for a max or min of integers.

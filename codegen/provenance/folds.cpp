@@ -332,7 +332,7 @@ bool Interpreter::one_body_inside(Term& a, Term& b, const std::vector<int>& colu
   for (const auto& [bare, masked] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const Expr with = with_branches(resolve(masked->expr, columns));
     const ExprNode n = with.node();
-    if (bare->has_part || n.fn != Fn::inside || n.value != empty_element(bare->monoid) ||
+    if (bare->has_part || n.fn != Fn::inside ||
         !(Expr{&x_, n.args[0]} == with_branches(resolve(bare->expr, columns))))
       continue;
     const Sym rest = n.index[0] - bound_, end = ranged(relate(n.index[1] - rest), columns);
@@ -342,7 +342,7 @@ bool Interpreter::one_body_inside(Term& a, Term& b, const std::vector<int>& colu
         }))
       continue;
     bare->expr = with;
-    if (rest == Sym(0)) bare->ends.push_back(n.index[1]);
+    if (rest == Sym(0) && n.value == empty_element(bare->monoid)) bare->ends.push_back(n.index[1]);
     return true;
   }
   return false;

@@ -122,8 +122,8 @@ struct Halves {
   Monoid monoid = Monoid::max;
   bool masked[2] = {true, true};
   int to[2] = {100, 100}, said = 100;
-  bool by_row = false; ///< so many more than the row's number
-  double otherwise = -INFINITY;
+  bool by_row = false;               ///< so many more than the row's number
+  std::optional<double> otherwise{}; ///< absent: the empty element
   bool lanes = false;
 };
 std::function<Program()> halves(Halves how) {
@@ -131,22 +131,21 @@ std::function<Program()> halves(Halves how) {
     Program k("halves", target(), 64);
     const Sym m = k.size("m", {.most = 1 << 8}), n = k.size("n", {.most = 1 << 12});
     const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    const double nothing = empty_element(how.monoid), otherwise = how.otherwise.value_or(nothing);
     const auto end = [&](int to, Sym row) { return how.by_row ? row + Sym(to) : Sym(to); };
     k.computes(y, [&](const auto& c) {
       return k.fold(how.monoid, n, [&](Sym i) {
-        return inside(i, end(how.said, c[0]), k(x, {c[0], i}), how.otherwise);
+        return inside(i, end(how.said, c[0]), k(x, {c[0], i}), otherwise);
       });
     });
     const Sym r = k.workgroups(0, m, 1);
     const Layout tv = rows_tv(1, 64, 1, 64);
-    const double nothing = empty_element(how.monoid);
     const Fragment acc = k.full(nothing, how.lanes ? tv : without_axis(tv, 1), {1, how.lanes ? 64 : 1});
     const auto trip = [&](std::size_t half) {
       return [&, half](Sym t) {
         const Sym at = Sym(64) * t + k.position(1);
         const Fragment f = k.map({k.load(k.tile(x, {1, 64}, {r, t}), tv, 1)}, [&](const auto& v) {
-          return inside(at, n,
-                        how.masked[half] ? inside(at, end(how.to[half], r), v[0], how.otherwise) : v[0],
+          return inside(at, n, how.masked[half] ? inside(at, end(how.to[half], r), v[0], otherwise) : v[0],
                         nothing);
         });
         k.update(acc, {how.lanes ? f : k.fold(how.monoid, f, 1)},
@@ -277,15 +276,13 @@ TEST_CASE("scans: extremes that lanes carry over trips") {
 TEST_CASE("scans: masks on either side of a cut") {
   const std::vector<Sizes> sizes = {{1, 1}, {2, 64}, {3, 65}, {2, 128}, {1, 200}},
                            long_ones = {{2, 128}, {1, 200}};
-  const std::string wrong = "y is what the specification says";
   std::vector<Attack> all;
   for (const bool lanes : {false, true})
     for (const Monoid monoid : {Monoid::max, Monoid::sum}) {
-      const double none = empty_element(monoid);
       const std::string name = std::string(to_string(monoid)) + (lanes ? ", lane by lane, " : ", ");
       const auto add = [&](const std::string& what, const std::string& because, Halves how,
                            const std::vector<Sizes>& at, const std::string& unseen = "") {
-        how.monoid = monoid, how.lanes = lanes, how.otherwise = how.otherwise == 7 ? 7 : none;
+        how.monoid = monoid, how.lanes = lanes;
         all.push_back({name + what, because, halves(how), at, {}, unseen});
       };
       add("to 100", "", {}, sizes);
@@ -294,15 +291,24 @@ TEST_CASE("scans: masks on either side of a cut") {
       add("to 20 after the row", "", {.to = {20, 20}, .said = 20, .by_row = true}, sizes);
       add("to 99 in the second half", ":", {.to = {100, 99}}, long_ones);
       add("to 100, and 101 said", ":", {.said = 101}, long_ones);
-      add("in the second half alone", "", {.masked = {false, true}}, sizes);
-      add("in the second half alone, to 64", "", {.masked = {false, true}, .to = {64, 64}, .said = 64},
-          sizes);
+      // Lanes have single elements, of which the second is another one's.
+      const std::string alone = lanes ? "is over the whole extent" : "", right = lanes ? "it is right" : "";
+      add("in the second half alone", alone, {.masked = {false, true}}, sizes, right);
+      add("in the second half alone, to 64", alone, {.masked = {false, true}, .to = {64, 64}, .said = 64},
+          sizes, right);
       add("in the second half alone, to 63", ":", {.masked = {false, true}, .to = {63, 63}, .said = 63},
           sizes);
-      add("in the second half alone, to 64 after the row", "",
-          {.masked = {false, true}, .to = {64, 64}, .said = 64, .by_row = true}, sizes);
+      add("in the second half alone, to 64 after the row", alone,
+          {.masked = {false, true}, .to = {64, 64}, .said = 64, .by_row = true}, sizes, right);
       add("in the second half alone, to 63 after the row", ":",
           {.masked = {false, true}, .to = {63, 63}, .said = 63, .by_row = true}, sizes);
+      add("3 from 20 after the row on", "", {.to = {20, 20}, .said = 20, .by_row = true, .otherwise = 3},
+          sizes);
+      add("3 from 64 after the row on, in the second half alone", alone,
+          {.masked = {false, true}, .to = {64, 64}, .said = 64, .by_row = true, .otherwise = 3}, sizes,
+          right);
+      add("3 from 63 after the row on, in the second half alone", ":",
+          {.masked = {false, true}, .to = {63, 63}, .said = 63, .by_row = true, .otherwise = 3}, sizes);
       add("in the first half alone", ":", {.masked = {true, false}}, long_ones);
       add("nowhere", ":", {.masked = {false, false}}, long_ones);
     }

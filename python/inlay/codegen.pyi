@@ -282,6 +282,8 @@ class Program:
         In a specification: over 0 <= i < extent of body(i). "u32": of integers without a sign."""
     @overload
     def fold(self, monoid: str, extent: Union[Sym, int], body: Callable[..., Any], element: str = ...) -> Expr: ...
+    def scan(self, monoid: str, from_: Fragment, axis: int, element: str = ...) -> Tuple[Fragment, Fragment]:
+        """The same up to each element along the axis, itself included, and of all of them: (prefix, all). In a specification k.sum(n, 0, i + 1, body)."""
     @overload
     def top(self, count: int, from_: Fragment, axes: Sequence[int]) -> Tuple[List[Fragment], List[Fragment]]:
         """top(*args, **kwargs)

@@ -1254,17 +1254,25 @@ Drawn scans(Random& random) {
       x = k.fill(k.map({x}, [&](const auto& f) { return inner.of(f, &random); }), 1, Sym(wide) * at, N, 0);
     return k.scan(Monoid::sum, x, 1, e);
   };
+  // The sums may take another way to where they are stored, and single elements of a work-item may stand apart there.
+  const Layout other = rows_tv(rows, wide, one_of(random, {1, v}), threads);
+  const int way = one_of(random, {0, 0, 0, 1, 2});
+  const auto store = [&](Fragment up_to, Sym at) {
+    if (way == 1) up_to = k.relayout(up_to, other, e);
+    k.store(up_to, tile(Y, at), way == 0 && chance(random, 2) ? v : 1);
+  };
   if (loops) {
     const Fragment before = k.zeros(e, without_axis(tv, 1), {rows, 1});
     const bool first = chance(random, 2);
     k.loop(N, wide, {static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
-      const Program::Scan s = scan(t);
+      Program::Scan s = scan(t);
+      if (way == 2) s.prefix = k.relayout(s.prefix, other, e);
       const Fragment up_to = first ? k.map({before, s.prefix}, add, e) : k.map({s.prefix, before}, add, e);
-      k.store(up_to, tile(Y, t), chance(random, 2) ? v : 1);
+      store(up_to, t);
       k.update(before, {s.all}, add);
     });
   } else {
-    k.store(scan(Sym(0)).prefix, tile(Y, Sym(0)), chance(random, 2) ? v : 1);
+    store(scan(Sym(0)).prefix, Sym(0));
   }
   std::vector<Sizes> sizes;
   for (int i = 0; i < 3; ++i)

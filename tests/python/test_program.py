@@ -135,6 +135,29 @@ class Guide(unittest.TestCase):
                     importlib.import_module(name).main()
                 built.add(name)
 
+    def test_scan_of_integers(self):
+        """Sums up to each element modulo 2^32, of rows that end inside of tiles, and an order of work-items that it is not made for."""
+        k = Program("scan", "gfx950", 128)
+        m, n = k.size("m", most=64), k.size("n", most=1 << 16, multiple=2)
+        y, x = k.output("y", "i32", [m, n]), k.input("x", "i32", [m, n])
+        k.computes(y, lambda r, i: k.sum(n, 0, i + 1, lambda j: integer(x[r, j])))
+        row, tv = k.workgroups(0, m, 1), rows_tv(1, 512, 2, 128)
+        before = k.zeros("i32", "(128,1):(0,0)", [1, 1])
+        add = lambda a, b: integer(a) + integer(b)
+        @k.loop(n, 512, distance=1, ring=2)
+        def trip(t):
+            up_to, all = k.scan("sum", k.load(k.tile(x, [1, 512], [row, t]), tv, 2), 1, "i32")
+            k.store(k.map([up_to, before], add, "i32"), k.tile(y, [1, 512], [row, t]), 2)
+            k.update(before, [all], add)
+        artifact, random = k.build(), numpy.random.default_rng(3)
+        for rows, columns in ((1, 2), (3, 512), (2, 1500)):
+            of = random.integers(-1 << 31, 1 << 31, (rows, columns)).astype(numpy.int32)
+            to = numpy.zeros_like(of)
+            artifact.run(to, of, m=rows, n=columns, check="all", stress=1)
+            numpy.testing.assert_array_equal(to, numpy.cumsum(of, 1, dtype=numpy.int32))
+        with self.assertRaisesRegex(Exception, "do not follow one another"):
+            k.scan("sum", k.zeros("f32", "((64,2),1):((2@1,1@1),1@0)", [1, 128]), 1)
+
     def test_windows(self):
         k = Program("curvature", "gfx942", 64)
         n = k.size("n", most=1 << 20)

@@ -134,17 +134,51 @@ void Emitter::bind(Value work_item_id) {
   if (roles || staggered)
     wave_ =
         k.readfirstlane(k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
+  std::vector<std::pair<const Uniform*, Value>> asked;
   for (const Uniform& u : p_.uniforms())
-    if (trips_of(p_, u).empty()) read(u);
+    if (trips_of(p_, u).empty()) asked.emplace_back(&u, ask(u));
+  if (!asked.empty()) numbers_beside();
+  for (const auto& [u, loaded] : asked) take(*u, loaded);
 }
 
-void Emitter::read(const Uniform& u) {
+// The loads that the kernel begins with, where numbers of rows are among them: beside those that say what the workgroup does.
+void Emitter::numbers_beside() {
+  if (code_.regions.empty() || p_.shares()) return;
+  const CodeRegion& first = code_.regions.front();
+  const auto begins = [&](const Inst& i) {
+    return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
+           std::none_of(i.access.origin.begin(), i.access.origin.end(), [&](Sym at) {
+             return std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
+               const std::vector<AtomId> in = symbols(at);
+               return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
+             });
+           });
+  };
+  if (first.is_loop || !first.guards.empty() || nest_of(first) ||
+      std::none_of(first.body.begin(), first.body.end(), [&](const Inst& i) { return i.def.id >= 0 && !outside(i.def.id); }))
+    return;
+  for (const Inst& i : first.body) {
+    if (!begins(i)) break;
+    prepare(i), one(i, 0, 1);
+    under_way_.insert(&i);
+  }
+  numbers_stay(); // all of them: waited for is what is numbers
+}
+
+void Emitter::read(const Uniform& u) { take(u, ask(u)); }
+
+Value Emitter::ask(const Uniform& u) {
   k.locate(u.where);
   const Tensor& t = p_.tensor(u.tensor);
   // Up to past the last element: the place of coordinate 1 in an extent of 1 may be 0.
   const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
   const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
-  const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {t.element, 1});
+  return k.buffer_load(table, k.lower_low(bytes(t, u.at)), {t.element, 1});
+}
+
+void Emitter::take(const Uniform& u, Value loaded) {
+  k.locate(u.where);
+  const Tensor& t = p_.tensor(u.tensor);
   // What bounds something is never negative: a loop of a negative number of trips would not end.
   const Value read = k.readfirstlane(t.element == Element::i64 ? k.nearest32(loaded) : loaded);
   k.bind(u.symbol, is_bound(code_, u) ? k.smax(read, number(0)) : read);
@@ -304,6 +338,21 @@ void Emitter::trips(const Nest& nest, std::size_t begin, std::size_t end, std::s
   enter(last);
 }
 
+// What was loaded stays before what follows: LLVM would sink it to its use.
+void Emitter::stay(const std::vector<Value>& loaded) {
+  std::string takes = "v";
+  for (std::size_t n = 1; n < loaded.size(); ++n) takes += ",v";
+  if (!loaded.empty()) (void)k.assembly("", takes + ",~{memory}", loaded, {});
+}
+
+// Likewise numbers of rows, for the trips of a loop that comes.
+void Emitter::numbers_stay() {
+  std::vector<Value> loaded;
+  for (const auto& [key_of, value] : env_)
+    if (!outside(key_of.first)) loaded.push_back(value);
+  stay(loaded);
+}
+
 void Emitter::branch(std::size_t begin, std::size_t end, std::size_t depth) {
   const Guard& g = code_.regions[begin].guards[depth];
   k.locate(code_.regions[begin].is_loop || code_.regions[begin].body.empty()
@@ -382,6 +431,7 @@ void Emitter::versions(std::span<const Inst> list) {
   for (std::size_t n = 0; n < list.size();) {
     if (!list[n].when) {
       const Inst& i = list[n++];
+      if (under_way_.contains(&i)) continue;
       one(i, 0, 1);
       if (i.kind != InstKind::load || i.direct) continue;
       // Bytes that are no words no register of LLVM's takes by themselves; they may sink.
@@ -390,12 +440,8 @@ void Emitter::versions(std::span<const Inst> list) {
       continue;
     }
     // A load stays before the branch: LLVM would sink it to its use after.
-    if (!loaded.empty()) {
-      std::string takes = "v";
-      for (std::size_t l = 1; l < loaded.size(); ++l) takes += ",v";
-      (void)k.assembly("", takes, loaded, {});
-      loaded.clear();
-    }
+    stay(loaded);
+    loaded.clear();
     const When when = *list[n].when;
     When other = when;
     other.divides = !when.divides;

@@ -139,8 +139,14 @@ void Emitter::loop(const CodeRegion& r) {
     for (const int row : i.access.rows)
       if (row >= 0 && i.kind == InstKind::load && i.ahead > 0 && r.ring == 1)
         rows_ahead_.insert(i.uses[static_cast<std::size_t>(row)].id);
+  bool gathers = false;
   by_roles(r.prologue, [&](std::span<const Inst> part) {
-    for (const Inst& i : part) one(i, 0, r.ring);
+    for (const Inst& i : part) {
+      // The next trip's numbers would sink to the trip that uses them, behind the rows that this one waits for.
+      if (!gathers && moves_rows(i) && !rows_ahead_.empty()) numbers_stay();
+      gathers = gathers || moves_rows(i);
+      one(i, 0, r.ring);
+    }
   });
   const std::vector<RegKey> keys = carried(r);
   const Env before = env_;

@@ -96,6 +96,8 @@ private:
   static std::size_t begins_with_transfers(const CodeRegion& r);
 
   Value each_lanes_zero();
+  void stay(const std::vector<Value>& loaded);
+  void numbers_stay();
   bool moves_rows(const Inst& i) const;
   const AddressSplit& split_of(const Inst& i);
 
@@ -108,6 +110,9 @@ private:
   Value offset_of(const Memory& m);
   void print(const Inst& i);
   void read(const Uniform& u);
+  Value ask(const Uniform& u);
+  void take(const Uniform& u, Value loaded);
+  void numbers_beside();
   void add_in_lds(const Inst& i);
   Value idle(const Inst& i) { return k.lower(at_work_item(p_, *i.access.idle)); }
 

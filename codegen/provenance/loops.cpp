@@ -469,6 +469,12 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
   // What is summed lane by lane is seen to be a sum in its second trip.
   const bool sums = find_lane_sums(r);
+  // What was loaded ahead for a loop that this path does not run is nobody's.
+  std::set<int> own;
+  for (const Inst& i : r.body) own.insert(i.def.id);
+  std::erase_if(s.regs, [&](const auto& entry) {
+    return !code_.registers[static_cast<std::size_t>(entry.first.first)].outside && !own.contains(entry.first.first);
+  });
   list(s, r.prologue, Sym(0), 0);
   int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring;
   const int round = round_of(r); // from base on every round is like the others

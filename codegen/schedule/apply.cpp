@@ -320,6 +320,26 @@ void drop_order(std::vector<Inst>& list) {
   });
 }
 
+// Numbers of rows that a loop's prologue loads, at the head of a branch: they go before it, where what decides the branch is on its way
+// too. They are inputs', and what they name is loaded by nobody else.
+void before_branch(Code& code, CodeRegion& loop) {
+  if (loop.guards.empty() || loop.ring > 1 || !nests_of(*code.program).empty()) return;
+  const std::vector<Guard> around(loop.guards.begin(), loop.guards.end() - 1);
+  auto at = code.regions.rbegin();
+  while (at != code.regions.rend() && !at->is_loop && at->guards == loop.guards) ++at;
+  if (at == code.regions.rend() || at->is_loop || !(at->guards == around)) return;
+  std::set<int> numbers;
+  for (const Inst& i : loop.prologue)
+    for (const int row : i.access.rows)
+      if (row >= 0) numbers.insert(i.uses[static_cast<std::size_t>(row)].id);
+  const auto goes = [&](const Inst& i) {
+    return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
+           numbers.contains(i.def.id) && !code.program->tensor(i.access.tensor).output;
+  };
+  std::copy_if(loop.prologue.begin(), loop.prologue.end(), std::inserter(at->body, at->body.begin()), goes);
+  std::erase_if(loop.prologue, goes);
+}
+
 } // namespace
 
 std::map<int, int> lds_stages(const Code& code) {
@@ -504,6 +524,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
       behind = out.epilogue.insert(behind, graph.regions[index + 1].body[static_cast<std::size_t>(node)]) + 1;
     }
     if (region.pipeline.stagger) staggered.push_back(code.regions.size());
+    before_branch(code, out);
     code.regions.push_back(std::move(out));
   }
   place_order(code);

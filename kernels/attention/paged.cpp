@@ -46,10 +46,10 @@ Program paged_decode_program(const PagedDecode& s) {
                T = k.input("table", Element::i32, {S, floor_div(N, Sym(s.page))}),
                K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
                Q = k.input("q", s.type, queries, by_rows(queries)),
-               O = k.output("o", s.type, queries, by_rows(queries)),
                PO = k.output("parts", s.of_parts(), {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
                PM = k.output("most", Element::f32, cut, by_rows(cut)),
-               PL = k.output("sums", Element::f32, cut, by_rows(cut)), keys = k.paged("keys_at", K, T),
+               PL = k.output("sums", Element::f32, cut, by_rows(cut)),
+               O = k.output("o", s.type, queries, by_rows(queries)), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
   std::optional<Tensor> scales, sinks;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
@@ -113,8 +113,8 @@ Program paged_decode_program(const PagedDecode& s) {
                                 : k.tile(of, {1, 1, 1, head_rows}, {seq, head, part, 0}).keep({3});
   };
   const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
+  const Fragment q = k.load(k.tile(Q, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
   const auto attend = [&] {
-    const Fragment q = k.load(k.tile(Q, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
     const Fragment m = k.full(minus_infinity, of_row, {head_rows, 1}),
                    l = k.zeros(Element::f32, of_row, {head_rows, 1}),
                    o = k.zeros(Element::f32, pv.c(), {head_rows, D});
@@ -132,22 +132,22 @@ Program paged_decode_program(const PagedDecode& s) {
                x = here.if_seen(k, s, at, x, otherwise);
                return windowed ? x : inside(at, N, x, otherwise); // a sequence may go on after the table
              };
-             // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
-             const Fragment within_v = k.map(
-                 {k.load(tile(values), v_tile.loaded, 8)},
-                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
-             v_tile.store(k, within_v, lds);
              Fragment of_keys = k.load(tile(keys), qk.b(), of_key);
              if (scales)
                of_keys = k.map(
                    {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
              const Fragment scores = k.zeros(Element::f32, qk.c(), {head_rows, columns});
              k.mma(scores, q, of_keys, qk);
-             const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
+             const Fragment score = k.map({scores, scale_k}, [&](const Exprs& v) {
                return seen(columns * t + k.position(1),
                            capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), minus_infinity);
              });
-             const auto [most, p, again] = online_softmax(k, x, m, l, o);
+             // What stands in the cache after the end may be anything, and is no number to multiply.
+             const Fragment within_v = k.map(
+                 {k.load(tile(values), v_tile.loaded, 8)},
+                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
+             v_tile.store(k, within_v, lds);
+             const auto [most, p, again] = online_softmax(k, score, m, l, o);
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
              k.update(m, {most}, [](const Exprs& v) { return v[1]; });
            });
@@ -169,13 +169,13 @@ Program paged_decode_program(const PagedDecode& s) {
                                                  threads / of_group, each, D / across, across));
   const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto merge = [&] {
+    const std::optional<Fragment> scale_v = scales ? std::optional(scale_of(1)) : std::nullopt;
+    std::optional<Fragment> of_sinks;
+    if (sinks)
+      of_sinks = k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}), without_axis(of_one, 1), 1);
     const auto [m, l, o] =
         of_all.together(k, seq, head, 0, of_group, D, of_one, windowed ? split * R : length);
-    const Fragment scale_v = scales ? scale_of(1) : m,
-                   sink = sinks ? k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}),
-                                         without_axis(of_one, 1), 1)
-                                : m;
-    k.store(k.map({o, l, scale_v, sink, m},
+    k.store(k.map({o, l, scale_v.value_or(m), of_sinks.value_or(m), m},
                   [&](const Exprs& v) {
                     return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
                   }),

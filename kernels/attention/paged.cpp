@@ -132,6 +132,11 @@ Program paged_decode_program(const PagedDecode& s) {
                x = here.if_seen(k, s, at, x, otherwise);
                return windowed ? x : inside(at, N, x, otherwise); // a sequence may go on after the table
              };
+             // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
+             const Fragment within_v = k.map(
+                 {k.load(tile(values), v_tile.loaded, 8)},
+                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
+             v_tile.store(k, within_v, lds);
              Fragment of_keys = k.load(tile(keys), qk.b(), of_key);
              if (scales)
                of_keys = k.map(
@@ -142,11 +147,6 @@ Program paged_decode_program(const PagedDecode& s) {
                return seen(columns * t + k.position(1),
                            capped((scales ? v[0] * v[1] : v[0]) * scale, s.soft_cap), minus_infinity);
              });
-             // What stands in the cache after the end may be anything, and is no number to multiply.
-             const Fragment within_v = k.map(
-                 {k.load(tile(values), v_tile.loaded, 8)},
-                 [&](const Exprs& x) { return seen(columns * t + k.position(0), x[0], 0); }, s.type);
-             v_tile.store(k, within_v, lds);
              const auto [most, p, again] = online_softmax(k, score, m, l, o);
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
              k.update(m, {most}, [](const Exprs& v) { return v[1]; });

@@ -506,14 +506,15 @@ void Emitter::spread(int mfmas, int reads, int writes, int loads, int group) {
   std::vector<int> memory;
   // A tile that is written and read in one trip: reads as far before the products as LDS takes for them.
   constexpr int lead = 8;
-  if (!rows_ahead_.empty() && reads >= lead) k.sched_group(sched_ds_read, lead, group), reads -= lead;
+  const bool first = !rows_ahead_.empty() && reads >= lead;
+  if (first) k.sched_group(sched_ds_read, lead, group), reads -= lead;
   for (int i = 0; i < std::max({reads, writes, loads}); ++i) {
     if (i < reads) memory.push_back(sched_ds_read);
     if (i < writes) memory.push_back(sched_ds_write);
     if (i < loads) memory.push_back(sched_vmem_read);
   }
   const int count = static_cast<int>(memory.size());
-  if (count == 0) k.sched_group(sched_mfma, mfmas, group); // after all reads
+  if (first && count == 0) k.sched_group(sched_mfma, mfmas, group); // after all reads
   int done = 0;
   for (int i = 0; i < count; ++i) {
     k.sched_group(memory[static_cast<std::size_t>(i)], 1, group);

@@ -451,8 +451,9 @@ private:
                             t.shape[axis] == ceil_div(g.extent, Sym(g.tile)));
       if (const auto o = a.origin[axis].constant(); o && single(a, axis))
         inside = inside || le(Sym(*o + Int(1)), t.shape[axis]) == Truth::yes;
-      // Rows that a table names have addresses of 64 bits, and each mask is instructions: not along what is a part of fixed extents.
-      inside = inside || (std::any_of(a.rows.begin(), a.rows.end(), [](int row) { return row >= 0; }) &&
+      // Rows that a table names have addresses of 64 bits, and outputs few of them: a mask along what is a part of fixed extents is
+      // instructions for nothing.
+      inside = inside || ((a.gathered() || t.output) &&
                           le(Sym(0), a.origin[axis]) == Truth::yes &&
                           le(a.origin[axis] + Sym(a.extents[axis]), t.shape[axis]) == Truth::yes);
       a.masked[axis] = !inside;

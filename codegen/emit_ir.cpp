@@ -155,7 +155,8 @@ void Emitter::numbers_beside() {
            });
   };
   if (first.is_loop || !first.guards.empty() || nest_of(first) ||
-      std::none_of(first.body.begin(), first.body.end(), [&](const Inst& i) { return i.def.id >= 0 && !outside(i.def.id); }))
+      std::none_of(first.body.begin(), first.body.end(),
+                   [&](const Inst& i) { return i.def.id >= 0 && !outside(i.def.id); }))
     return;
   for (const Inst& i : first.body) {
     if (!begins(i)) break;

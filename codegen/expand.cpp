@@ -417,7 +417,7 @@ private:
 
   // Everything that may lie outside is masked; one coordinate for each workgroup of an axis, or a tile of a fixed extent,
   // cannot (and provenance demands a proof of whatever is not masked).
-  void mask(Access& a) const {
+  void mask(Access& a, bool loads) const {
     const Tensor& t = p_.tensor(a.tensor);
     for (std::size_t axis = 0; axis < a.masked.size(); ++axis) {
       if (a.gathered(axis)) {
@@ -451,10 +451,10 @@ private:
                             t.shape[axis] == ceil_div(g.extent, Sym(g.tile)));
       if (const auto o = a.origin[axis].constant(); o && single(a, axis))
         inside = inside || le(Sym(*o + Int(1)), t.shape[axis]) == Truth::yes;
-      // Rows that a table names have addresses of 64 bits, and outputs few of them: a mask along what is a part of fixed extents is
-      // instructions for nothing.
-      inside = inside || ((a.gathered() || t.output) &&
-                          le(Sym(0), a.origin[axis]) == Truth::yes &&
+      // Rows that a table names have addresses of 64 bits, where each mask is instructions; what workgroups hand to the last one is stored
+      // and loaded while nothing else is under way. A part of fixed extents needs none.
+      inside = inside || ((t.output ? !p_.tickets().empty() : loads && a.gathered()) &&
+                          t.shape[axis].constant() && le(Sym(0), a.origin[axis]) == Truth::yes &&
                           le(a.origin[axis] + Sym(a.extents[axis]), t.shape[axis]) == Truth::yes);
       a.masked[axis] = !inside;
     }
@@ -515,7 +515,7 @@ private:
         load.direct = c.direct;
         load.access = access(*c.from, c.tv, base, c.vector);
         gather(load, *c.from, c.tv, base, c.vector);
-        if (!from_lds) mask(load.access);
+        if (!from_lds) mask(load.access, true);
         if (c.direct && is_far(p_, load.access))
           throw CodegenError("transfer: " + p_.tensor(c.from->tensor).name +
                                  " may have 2 GiB, and there is no transfer by 64 bits of address",
@@ -533,7 +533,7 @@ private:
         store.access = access(*c.to, c.tv, base, c.vector);
         store.access.idle = replicas(store.access.threads);
         gather(store, *c.to, c.tv, base, c.vector);
-        if (!to_lds) mask(store.access);
+        if (!to_lds) mask(store.access, false);
       }
     }
     if (c.from && !from_lds) alike(first);

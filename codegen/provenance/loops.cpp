@@ -473,7 +473,8 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   std::set<int> own;
   for (const Inst& i : r.body) own.insert(i.def.id);
   std::erase_if(s.regs, [&](const auto& entry) {
-    return !code_.registers[static_cast<std::size_t>(entry.first.first)].outside && !own.contains(entry.first.first);
+    return !code_.registers[static_cast<std::size_t>(entry.first.first)].outside &&
+           !own.contains(entry.first.first);
   });
   list(s, r.prologue, Sym(0), 0);
   int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring;

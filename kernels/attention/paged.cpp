@@ -172,7 +172,8 @@ Program paged_decode_program(const PagedDecode& s) {
     const std::optional<Fragment> scale_v = scales ? std::optional(scale_of(1)) : std::nullopt;
     std::optional<Fragment> of_sinks;
     if (sinks)
-      of_sinks = k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}), without_axis(of_one, 1), 1);
+      of_sinks =
+          k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}), without_axis(of_one, 1), 1);
     const auto [m, l, o] =
         of_all.together(k, seq, head, 0, of_group, D, of_one, windowed ? split * R : length);
     k.store(k.map({o, l, scale_v.value_or(m), of_sinks.value_or(m), m},

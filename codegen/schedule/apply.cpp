@@ -328,6 +328,10 @@ void before_branch(Code& code, CodeRegion& loop) {
   auto at = code.regions.rbegin();
   while (at != code.regions.rend() && !at->is_loop && at->guards == loop.guards) ++at;
   if (at == code.regions.rend() || at->is_loop || !(at->guards == around)) return;
+  // Nothing there that orders memory, or that another's stores are waited for by.
+  if (!std::all_of(at->body.begin(), at->body.end(),
+                   [](const Inst& i) { return i.kind == InstKind::load || i.kind == InstKind::fill; }))
+    return;
   std::set<int> numbers;
   for (const Inst& i : loop.prologue)
     for (const int row : i.access.rows)

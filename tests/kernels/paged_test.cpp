@@ -466,6 +466,27 @@ TEST_CASE(
   caught("k", 1), caught("v", 2);                                 // slot, head
   for (const char* of : {"parts", "most", "sums"}) caught(of, 2); // another part
   caught("parts", 0), caught("sums", 1);
+  // The first trips' numbers of pages are asked for before the branch, beside the sequence's length, and by no path of it.
+  const auto loads = [&](const std::vector<Inst>& list, const std::string& tensor) {
+    return std::count_if(list.begin(), list.end(), [&](const Inst& i) {
+      return i.kind == InstKind::load && p.tensor(i.access.tensor).name == tensor;
+    });
+  };
+  const Code as_made = code_of(p);
+  CHECK(as_made.regions.front().guards.empty());
+  CHECK(loads(as_made.regions.front().body, "table") == 4); // of K and V, of two trips
+  for (const CodeRegion& r : as_made.regions) CHECK(loads(r.prologue, "table") == 0);
+  // 4 rows are put together at a time, of which 2 are heads; all columns are in the tile, and not compared.
+  for (const std::size_t axis : {2, 3}) {
+    Code code = code_of(p);
+    bool changed = false;
+    for (CodeRegion& r : code.regions)
+      for (Inst& i : r.body)
+        if (i.kind == InstKind::store && p.tensor(i.access.tensor).name == "o")
+          changed = changed || i.access.masked[axis], i.access.masked[axis] = false;
+    CHECK(changed == (axis == 2));
+    CHECK((refuted(code) != "") == (axis == 2));
+  }
   // Without the wait for the others, and where another than the last one goes on.
   const auto without = [&](InstKind kind) {
     Code code = code_of(p);

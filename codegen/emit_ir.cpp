@@ -148,8 +148,8 @@ void Emitter::numbers_beside() {
   const auto begins = [&](const Inst& i) {
     return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
            std::none_of(i.access.origin.begin(), i.access.origin.end(), [&](Sym at) {
+             const std::vector<AtomId> in = symbols(at);
              return std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
-               const std::vector<AtomId> in = symbols(at);
                return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
              });
            });

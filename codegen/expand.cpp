@@ -415,6 +415,10 @@ private:
     return number;
   }
 
+  [[nodiscard]] bool in_pages(const Tensor& cache) const {
+    return std::any_of(p_.tensors().begin(), p_.tensors().end(),
+                       [&](const Tensor& t) { return t.space == Space::paged && t.cache == cache.id; });
+  }
   // Everything that may lie outside is masked; one coordinate for each workgroup of an axis, or a tile of a fixed extent,
   // cannot (and provenance demands a proof of whatever is not masked).
   void mask(Access& a, bool loads) const {
@@ -451,9 +455,9 @@ private:
                             t.shape[axis] == ceil_div(g.extent, Sym(g.tile)));
       if (const auto o = a.origin[axis].constant(); o && single(a, axis))
         inside = inside || le(Sym(*o + Int(1)), t.shape[axis]) == Truth::yes;
-      // Rows that a table names have addresses of 64 bits, where each mask is instructions; what workgroups hand to the last one is stored
+      // Pages that a table names have addresses of 64 bits, where each mask is instructions; what workgroups hand to the last one is stored
       // and loaded while nothing else is under way. A part of fixed extents needs none.
-      inside = inside || ((t.output ? !p_.tickets().empty() : loads && a.gathered()) &&
+      inside = inside || ((t.output ? !p_.tickets().empty() : loads && in_pages(t)) &&
                           t.shape[axis].constant() && le(Sym(0), a.origin[axis]) == Truth::yes &&
                           le(a.origin[axis] + Sym(a.extents[axis]), t.shape[axis]) == Truth::yes);
       a.masked[axis] = !inside;

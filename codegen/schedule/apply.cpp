@@ -320,10 +320,19 @@ void drop_order(std::vector<Inst>& list) {
   });
 }
 
-// Numbers of rows that a loop's prologue loads, at the head of a branch: they go before it, where what decides the branch is on its way
-// too. They are inputs', and what they name is loaded by nobody else.
+bool of_memory(const Program& p, Sym formula) { // a number from there
+  const std::vector<AtomId> in = symbols(formula);
+  return std::any_of(p.uniforms().begin(), p.uniforms().end(), [&](const Uniform& u) {
+    return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
+  });
+}
+
+// Numbers of rows that a loop's prologue loads, at the head of a branch that a number from memory decides: they go before it, where
+// that number is on its way too. They are inputs', and where they lie does not depend on it: so the branch says nothing of it.
 void before_branch(Code& code, CodeRegion& loop) {
   if (loop.guards.empty() || loop.ring > 1 || !nests_of(*code.program).empty()) return;
+  const Condition& by = loop.guards.back().condition;
+  if (!of_memory(*code.program, by.a) && !of_memory(*code.program, by.b)) return;
   const std::vector<Guard> around(loop.guards.begin(), loop.guards.end() - 1);
   auto at = code.regions.rbegin();
   while (at != code.regions.rend() && !at->is_loop && at->guards == loop.guards) ++at;
@@ -338,7 +347,9 @@ void before_branch(Code& code, CodeRegion& loop) {
       if (row >= 0) numbers.insert(i.uses[static_cast<std::size_t>(row)].id);
   const auto goes = [&](const Inst& i) {
     return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
-           numbers.contains(i.def.id) && !code.program->tensor(i.access.tensor).output;
+           numbers.contains(i.def.id) && !code.program->tensor(i.access.tensor).output &&
+           std::none_of(i.access.origin.begin(), i.access.origin.end(),
+                        [&](Sym first) { return of_memory(*code.program, first); });
   };
   std::copy_if(loop.prologue.begin(), loop.prologue.end(), std::inserter(at->body, at->body.begin()), goes);
   std::erase_if(loop.prologue, goes);

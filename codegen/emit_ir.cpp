@@ -135,31 +135,42 @@ void Emitter::bind(Value work_item_id) {
     wave_ =
         k.readfirstlane(k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
   std::vector<std::pair<const Uniform*, Value>> asked;
+  std::vector<const Uniform*> rest; // which entry another one says, or with nothing to be asked for beside it
   for (const Uniform& u : p_.uniforms())
-    if (trips_of(p_, u).empty()) asked.emplace_back(&u, ask(u));
+    if (trips_of(p_, u).empty()) {
+      if (begins_with_numbers() && !of_memory(u.at))
+        asked.emplace_back(&u, ask(u));
+      else
+        rest.push_back(&u);
+    }
   if (!asked.empty()) numbers_beside();
   for (const auto& [u, loaded] : asked) take(*u, loaded);
+  for (const Uniform* u : rest) read(*u);
+}
+
+// Whether a formula has a number from memory in it.
+bool Emitter::of_memory(Sym formula) const {
+  const std::vector<AtomId> in = symbols(formula);
+  return std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
+    return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
+  });
+}
+
+// Whether numbers of rows are loaded before everything else, for a loop in a branch.
+bool Emitter::begins_with_numbers() const {
+  if (code_.regions.empty() || p_.shares()) return false;
+  const CodeRegion& first = code_.regions.front();
+  return !first.is_loop && first.guards.empty() && !nest_of(first) &&
+         std::any_of(first.body.begin(), first.body.end(),
+                     [&](const Inst& i) { return i.def.id >= 0 && !outside(i.def.id); });
 }
 
 // The loads that the kernel begins with, where numbers of rows are among them: beside those that say what the workgroup does.
 void Emitter::numbers_beside() {
-  if (code_.regions.empty() || p_.shares()) return;
-  const CodeRegion& first = code_.regions.front();
-  const auto begins = [&](const Inst& i) {
-    return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
-           std::none_of(i.access.origin.begin(), i.access.origin.end(), [&](Sym at) {
-             const std::vector<AtomId> in = symbols(at);
-             return std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
-               return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
-             });
-           });
-  };
-  if (first.is_loop || !first.guards.empty() || nest_of(first) ||
-      std::none_of(first.body.begin(), first.body.end(),
-                   [&](const Inst& i) { return i.def.id >= 0 && !outside(i.def.id); }))
-    return;
-  for (const Inst& i : first.body) {
-    if (!begins(i)) break;
+  for (const Inst& i : code_.regions.front().body) {
+    if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() ||
+        std::any_of(i.access.origin.begin(), i.access.origin.end(), [&](Sym at) { return of_memory(at); }))
+      break;
     prepare(i), one(i, 0, 1);
     under_way_.insert(&i);
   }

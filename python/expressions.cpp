@@ -244,7 +244,7 @@ void add_expressions(py::module_& m) {
   m.def("log", &unary<codegen::log>, py::arg("x"), "The natural logarithm.");
   m.def("log2", &unary<codegen::log2>, py::arg("x"), "The logarithm to base 2.");
   m.def("rcp", &unary<codegen::rcp>, py::arg("x"), "1 / x");
-  m.def("erf", &unary<codegen::erf>, py::arg("x"), "The error function, within 3e-7.");
+  m.def("erf", &unary<codegen::erf>, py::arg("x"), "The error function, within 6e-7.");
   m.def("floor", &unary<codegen::floor>, py::arg("x"), "The greatest whole number that is not above x.");
   m.def("gelu", &unary<codegen::gelu>, py::arg("x"), "x / 2 * (1 + erf(x / sqrt(2)))");
   m.def("gelu_tanh", &unary<codegen::gelu_tanh>, py::arg("x"),

@@ -415,7 +415,7 @@ def conflict_free_swizzle(target: str, element: str, rows: int, columns: int, us
 def equal(a: Expr, b: Any) -> Expr:
     """a = b, 1 or 0."""
 def erf(x: Expr) -> Expr:
-    """The error function, within 3e-7."""
+    """The error function, within 6e-7."""
 def exp(x: Expr) -> Expr:
     """e^x"""
 def exp2(x: Expr) -> Expr:

@@ -323,7 +323,7 @@ Shares shares(int workers, SymContext& symbols, Sym tiles, Sym extent, int tile)
   s.worker = symbol("_worker", 0, workers - 1);
   s.turns = symbol("_turns", 0, steps + Int(1)), s.turn = symbol("_turn", 0, steps);
   s.number = symbol("_share_of", 0, steps);
-  s.trips = symbol("_trips_of_tile", 1, trips), s.count = symbol("_share", 1, trips);
+  s.trips = symbol("_trips_in_tile", 1, trips), s.count = symbol("_share", 1, trips);
   s.begin = symbol("_begin", 0, trips - Int(1));
   const Steps n(symbols, s);
   const Sym all(workers);

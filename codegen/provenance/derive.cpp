@@ -210,7 +210,7 @@ std::optional<Size> Interpreter::size_in(Sym extent) const {
 void Interpreter::world_without_trips(const Size& z, Sym rest) {
   if (known(z.symbol)) return;
   const auto some = [&](const std::string& name, const Interval& range) {
-    return context_.symbol("_none_" + z.name + name, range);
+    return context_.symbol("_none" + name + "_of_" + z.name, range);
   };
   const std::int64_t unit = z.facts.multiple;
   if (const auto c = rest.constant()) { // n is at most so much
@@ -359,13 +359,13 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     // From the size's start on, at least what is declared of it.
     const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
     std::int64_t most = (z->facts.most - 1) / r.tile;
-    std::string name = "_trips_of_" + z->name;
+    std::string name = "_trips"; // what the user called it comes last: no two of these names are one
     if (const auto end =
             two && rest == Sym(0) ? two->second.constant() : std::nullopt) { // and not more than that
       most = std::min(most, (end->value() - 1) / r.tile);
       name += "_below_" + to_string(*end);
     }
-    const Sym trips = context_.symbol(name, {Int(std::min(fewest, most)), Int(most)});
+    const Sym trips = context_.symbol(name + "_of_" + z->name, {Int(std::min(fewest, most)), Int(most)});
     const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of("_of_" + z->name, r.tile / g);
     world_.emplace_back(*z->symbol.as_atom(), whole - rest);
     if (two) world_.emplace_back(*r.extent.as_atom(), whole), given_.push_back(*two);

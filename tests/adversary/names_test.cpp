@@ -46,7 +46,57 @@ std::function<Program()> drawn(const std::string& name) {
   };
 }
 
+// y(r) = sum of x(r, i) over n + that of z(r, i) below n + 16 over a size of another name; the first mask is left out where n is at most 64.
+std::function<Program()> named(const std::string& name, bool right) {
+  return [=] {
+    Program k("named", target(), 64);
+    const Sym n = k.size("n", {.most = 4096}), b = k.size(name, {.most = 64});
+    const Tensor y = k.output("y", Element::f32, {64, 1}), x = k.input("x", Element::f32, {64, n}),
+                 z = k.input("z", Element::f32, {64, b});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(n, [&](Sym i) {
+        return k(x, {c[0], i});
+      }) + k.sum(b, [&](Sym i) {
+        return inside(i, n + Sym(16), k(z, {c[0], i}), 0);
+      });
+    });
+    const Layout tv = rows_tv(64, 16, 1, 64), of_row = without_axis(tv, 1);
+    const Fragment of_x = k.zeros(Element::f32, of_row, {64, 1}),
+                   of_z = k.zeros(Element::f32, of_row, {64, 1});
+    const auto add = [&](const Fragment& acc, const Tensor& from, Sym extent, bool masked) {
+      return [=, &k](Sym t) {
+        Fragment f = k.load(k.tile(from, {64, 16}, {0, t}), tv, 1);
+        if (masked)
+          f = k.map({f},
+                    [&](const auto& v) { return inside(Sym(16) * t + k.position(1), n + Sym(16), v[0], 0); });
+        f = k.fill(f, 1, Sym(16) * t, extent, 0);
+        k.update(acc, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+      };
+    };
+    const Pipeline plain{.distance = 0, .ring = 1};
+    k.loop(min(n, Sym(64)), 16, plain, add(of_x, x, n, false));
+    k.if_less(
+        Sym(64), n,
+        [&] {
+          k.loop(Sym(64), n, 16, plain, add(of_x, x, n, false));
+          k.loop(b, 16, plain, add(of_z, z, b, true));
+        },
+        [&] { k.loop(b, 16, plain, add(of_z, z, b, right)); });
+    k.store(k.map({of_x, of_z}, [](const auto& v) { return v[0] + v[1]; }), k.tile(y, {64, 1}, {0, 0}), 1);
+    return k;
+  };
+}
+
 } // namespace
+
+TEST_CASE("adversary: a size that is called as the trips of another one") {
+  for (const char* name : {"b", "n_below_64", "below_64_of_n", "of_n", "n_4", "uniform0_n"})
+    attack({{std::string("a mask left out beside ") + name,
+             "is what the specification says",
+             named(name, false),
+             {{1, 64}, {17, 64}}},
+            {std::string("all masks beside ") + name, "", named(name, true), {{1, 64}, {70, 3}}}});
+}
 
 TEST_CASE("adversary: two grid axes in groups of one size") {
   attack({{"row by the other axis' place in its group",

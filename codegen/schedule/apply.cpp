@@ -453,7 +453,13 @@ void place_order(Code& code) {
   }
   if (code.program->shares() && !code.regions.empty()) {
     CodeRegion& r = code.regions.back(); // all waves are through with LDS before the workgroup's next tile
-    end_with(walker, r.is_loop ? r.epilogue : r.body, walker.out_of_lds());
+    std::vector<Inst>& list = r.is_loop ? r.epilogue : r.body;
+    if (r.guards.empty()) return end_with(walker, list, walker.out_of_lds());
+    CodeRegion meets; // where both paths of the branch go on
+    meets.body = {list.back()};
+    end_with(walker, meets.body, walker.out_of_lds());
+    meets.body.erase(meets.body.begin());
+    if (!meets.body.empty()) code.regions.push_back(std::move(meets));
   }
 }
 

@@ -719,6 +719,38 @@ class Pipelines(unittest.TestCase):
                             numpy.testing.assert_array_equal(c, A.astype(numpy.int64) @ B.astype(numpy.int64).T)
 
 
+class Persistent(unittest.TestCase):
+    def test_a_branch_around_a_whole_tile(self):
+        """Both paths meet before the workgroup's next tile, where all waves are through with LDS: a barrier after the branch."""
+        mma = MmaTiling.of(Atom.mma_best("gfx942", "f16", "f16", "f32", 16), 2, 2, 64, 64, 64, 8)
+        k = Program("branched", "gfx942", mma.threads())
+        M, N, K = k.size("m", most=1 << 14), k.size("n", most=1 << 14), k.size("k", most=1 << 14, multiple=8)
+        C, A, B = k.output("c", "f32", [M, N]), k.input("a", "f16", [M, K]), k.input("b", "f16", [N, K])
+        used = k.uniform(k.input("count", "i32", [1]), 0)
+        k.computes(C, lambda m, n: codegen.inside(m, used, k.sum(K, lambda i: A[m, i] * B[n, i]), 0))
+        bn, bm, rows = k.workgroups(0, N, 64), k.workgroups(1, M, 64), rows_tv(64, 64, 8, mma.threads())
+        k.persistent(3)
+        a = k.conflict_free_tile("lds_a", "f16", 64, 64, 8, rows, mma.a())
+        b = k.conflict_free_tile("lds_b", "f16", 64, 64, 8, rows, mma.b())
+        out = k.tile(C, [64, 64], [bm, bn])
+        def work():
+            acc = k.zeros("f32", mma.c(), [64, 64])
+            @k.loop(K, 64, distance=2, ring=2)
+            def trip(t):
+                k.copy(k.tile(A, [64, 64], [bm, t]), a, rows, 8)
+                k.copy(k.tile(B, [64, 64], [bn, t]), b, rows, 8)
+                k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma)
+            k.store(k.fill(acc, 0, 64 * bm, used, 0), out, 1)
+        k.if_less(64 * bm, used, work, lambda: k.store(k.zeros("f32", mma.c(), [64, 64]), out, 1))
+        artifact, random = k.build(), numpy.random.default_rng(1)
+        for m, n, depth, count in ((130, 70, 72, 100), (64, 64, 8, 0), (200, 130, 264, 200)):
+            x, w = random.standard_normal((m, depth)).astype("f2"), random.standard_normal((n, depth)).astype("f2")
+            got, want = numpy.full((m, n), numpy.nan, "f4"), x.astype(float) @ w.astype(float).T
+            want[count:] = 0
+            artifact.run(got, x, w, numpy.array([count], "i4"), m=m, n=n, k=depth, check="all", stress=2)
+            numpy.testing.assert_allclose(got, want, atol=1e-2)
+
+
 class Refused(unittest.TestCase):
     def test_a_quotient_by_a_declared_multiple_is_printed(self):
         for over, text in ((lambda k, n: 1 / k.number(n), r" \* 1/n\)"), (lambda k, n: 1 / k.number(n + 1), r" \* 1/\(n\+1\)\)"),

@@ -108,6 +108,13 @@ bool has_workgroup(const Program& program, Sym s) {
   return false;
 }
 
+bool has_uniform(const Program& program, Sym s) {
+  const std::vector<AtomId> in = symbols(s);
+  return std::any_of(program.uniforms().begin(), program.uniforms().end(), [&](const Uniform& u) {
+    return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
+  });
+}
+
 std::vector<std::size_t> outside_in(const Tensor& tensor) {
   const std::size_t axes = tensor.shape.size();
   std::vector<std::size_t> order(axes);

@@ -138,7 +138,7 @@ void Emitter::bind(Value work_item_id) {
   std::vector<const Uniform*> rest; // which entry another one says, or with nothing to be asked for beside it
   for (const Uniform& u : p_.uniforms())
     if (trips_of(p_, u).empty()) {
-      if (begins_with_numbers() && !of_memory(u.at))
+      if (begins_with_numbers() && !has_uniform(p_, u.at))
         asked.emplace_back(&u, ask(u));
       else
         rest.push_back(&u);
@@ -146,14 +146,6 @@ void Emitter::bind(Value work_item_id) {
   if (!asked.empty()) numbers_beside();
   for (const auto& [u, loaded] : asked) take(*u, loaded);
   for (const Uniform* u : rest) read(*u);
-}
-
-// Whether a formula has a number from memory in it.
-bool Emitter::of_memory(Sym formula) const {
-  const std::vector<AtomId> in = symbols(formula);
-  return std::any_of(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& u) {
-    return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
-  });
 }
 
 // Whether numbers of rows are loaded before everything else, for a loop in a branch.
@@ -169,7 +161,8 @@ bool Emitter::begins_with_numbers() const {
 void Emitter::numbers_beside() {
   for (const Inst& i : code_.regions.front().body) {
     if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() ||
-        std::any_of(i.access.origin.begin(), i.access.origin.end(), [&](Sym at) { return of_memory(at); }))
+        std::any_of(i.access.origin.begin(), i.access.origin.end(),
+                    [&](Sym at) { return has_uniform(p_, at); }))
       break;
     prepare(i), one(i, 0, 1);
     under_way_.insert(&i);

@@ -112,7 +112,6 @@ private:
   void read(const Uniform& u);
   Value ask(const Uniform& u);
   void take(const Uniform& u, Value loaded);
-  [[nodiscard]] bool of_memory(Sym formula) const;
   [[nodiscard]] bool begins_with_numbers() const;
   void numbers_beside();
   void add_in_lds(const Inst& i);

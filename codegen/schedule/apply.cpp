@@ -3,6 +3,7 @@
 #include "stagger.h"
 #include "stream.h"
 
+#include <inlay/codegen/address.h>
 #include <inlay/codegen/nest.h>
 
 #include <inlay/algebra/error.h>
@@ -320,19 +321,14 @@ void drop_order(std::vector<Inst>& list) {
   });
 }
 
-bool of_memory(const Program& p, Sym formula) { // a number from there
-  const std::vector<AtomId> in = symbols(formula);
-  return std::any_of(p.uniforms().begin(), p.uniforms().end(), [&](const Uniform& u) {
-    return std::find(in.begin(), in.end(), *u.symbol.as_atom()) != in.end();
-  });
-}
-
 // Numbers of rows that a loop's prologue loads, at the head of a branch that a number from memory decides: they go before it, where
-// that number is on its way too. They are inputs', and where they lie does not depend on it: so the branch says nothing of it.
+// that number is on its way too. They are inputs', which nobody writes meanwhile but another device, and where they lie does not depend
+// on it: so the branch says nothing of it.
 void before_branch(Code& code, CodeRegion& loop) {
-  if (loop.guards.empty() || loop.ring > 1 || !nests_of(*code.program).empty()) return;
+  const Program& p = *code.program;
+  if (loop.guards.empty() || loop.ring > 1 || !nests_of(p).empty() || p.together().count > 0) return;
   const Condition& by = loop.guards.back().condition;
-  if (!of_memory(*code.program, by.a) && !of_memory(*code.program, by.b)) return;
+  if (!has_uniform(p, by.a) && !has_uniform(p, by.b)) return;
   const std::vector<Guard> around(loop.guards.begin(), loop.guards.end() - 1);
   auto at = code.regions.rbegin();
   while (at != code.regions.rend() && !at->is_loop && at->guards == loop.guards) ++at;
@@ -347,9 +343,9 @@ void before_branch(Code& code, CodeRegion& loop) {
       if (row >= 0) numbers.insert(i.uses[static_cast<std::size_t>(row)].id);
   const auto goes = [&](const Inst& i) {
     return i.kind == InstKind::load && !i.direct && i.uses.empty() && !i.when && i.waves.all() &&
-           numbers.contains(i.def.id) && !code.program->tensor(i.access.tensor).output &&
+           numbers.contains(i.def.id) && !p.tensor(i.access.tensor).output &&
            std::none_of(i.access.origin.begin(), i.access.origin.end(),
-                        [&](Sym first) { return of_memory(*code.program, first); });
+                        [&](Sym first) { return has_uniform(p, first); });
   };
   std::copy_if(loop.prologue.begin(), loop.prologue.end(), std::inserter(at->body, at->body.begin()), goes);
   std::erase_if(loop.prologue, goes);

@@ -93,6 +93,8 @@ private:
 [[nodiscard]] bool is_bound(const Code& code, const Uniform& uniform);
 /// Whether a formula has a workgroup's number in it.
 [[nodiscard]] bool has_workgroup(const Program& program, Sym s);
+/// Whether a formula has a number from memory in it.
+[[nodiscard]] bool has_uniform(const Program& program, Sym s);
 /// The axes of a tensor in memory by their distance, the farthest first; in the order of the coordinate where it is not known
 /// for all sizes. `(m,n):(1,m)` gives 1, 0.
 [[nodiscard]] std::vector<std::size_t> outside_in(const Tensor& tensor);

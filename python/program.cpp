@@ -858,8 +858,7 @@ void add_program(py::module_& m) {
            }),
            "monoid"_a, "from_"_a, "axis"_a, "element"_a = "f32",
            "The same up to each element along the axis, itself included, and of all of them: (prefix, all). "
-           "In "
-           "a specification k.sum(n, 0, i + 1, body).")
+           "In a specification k.sum(n, 0, i + 1, body).")
       .def("top",
            located(+[](const Owner& k, int count, const PyFragment& from, const std::vector<int>& axes) {
              const auto best = to(k).top(count, of(k, from), axes, here());

@@ -136,9 +136,10 @@ void Emitter::bind(Value work_item_id) {
         k.readfirstlane(k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
   std::vector<std::pair<const Uniform*, Value>> asked;
   std::vector<const Uniform*> rest; // which entry another one says, or with nothing to be asked for beside it
+  const bool beside = begins_with_numbers();
   for (const Uniform& u : p_.uniforms())
     if (trips_of(p_, u).empty()) {
-      if (begins_with_numbers() && !has_uniform(p_, u.at))
+      if (beside && !has_uniform(p_, u.at))
         asked.emplace_back(&u, ask(u));
       else
         rest.push_back(&u);

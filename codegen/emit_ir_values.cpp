@@ -430,9 +430,7 @@ Value Emitter::fold(const Inst& i) {
     Value before = k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(i.lane_mask))));
     if (i.lane_mask >= p_.target().wave_size) before = k.readfirstlane(before);
     Value all = folded(i.monoid, use(i.uses[0]));
-    Value out = is_of_i32(i.monoid) || i.monoid == Monoid::sum
-                    ? k.zero(all.type)
-                    : k.float_constant(empty_element(i.monoid), all.type);
+    Value out = is_of_i32(i.monoid) ? k.zero(all.type) : k.float_constant(empty_element(i.monoid), all.type);
     for (int e = 0; e < static_cast<int>(i.uses.size()) && (e + 1) * i.lane_mask < p_.threads(); ++e) {
       if (e > 0) all = combine(i.monoid, all, folded(i.monoid, use(i.uses[static_cast<std::size_t>(e)])));
       out = k.select(k.compare(Compare::ult, number(e), before), all, out);

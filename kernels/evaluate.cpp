@@ -109,6 +109,11 @@ private:
     return out;
   }
 
+  // Of how many elements a fold is; of an extent below 0 none.
+  std::int64_t length_of(const ExprNode& fold) const {
+    return std::max<std::int64_t>(evaluate(fold.index[0], at_).value(), 0);
+  }
+
   // The number of elements of the largest intermediate array.
   double largest(Expr e) {
     double most = 1;
@@ -116,7 +121,7 @@ private:
     const ExprNode& n = e.node();
     if (n.fn == Fn::fold) {
       const AtomId k = *n.sym.as_atom();
-      extent_[k] = std::max<std::int64_t>(evaluate(n.index[0], at_).value(), 0);
+      extent_[k] = length_of(n);
       most = std::max(most, largest({e.arena, n.args[0]}));
       extent_.erase(k);
       return most;
@@ -290,7 +295,7 @@ private:
     const AtomId k = *n.sym.as_atom();
     const auto before = extent_.find(k);
     INLAY_CHECK(before == extent_.end(), "bound indices are numbered by depth");
-    const std::int64_t length = std::max<std::int64_t>(evaluate(n.index[0], at_).value(), 0); // below 0: none
+    const std::int64_t length = length_of(n);
     extent_[k] = length;
     const ExprNode& body = e.arena->node(n.args[0]);
     Array out{dims, extents_of_dims(dims), {}};

@@ -364,6 +364,11 @@ std::map<int, int> lds_stages(const Code& code) {
 }
 
 void place_order(Code& code) {
+  // Where both paths of a last branch meet stands nothing but order.
+  if (code.regions.size() > 1 && !code.regions.back().is_loop) {
+    drop_order(code.regions.back().body);
+    if (code.regions.back().body.empty()) code.regions.pop_back();
+  }
   bool roles = false;
   for (const CodeRegion& r : code.regions)
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})

@@ -194,6 +194,38 @@ TEST_CASE("branches: what is left out of sums has to be 0") {
   CHECK_THAT(scattered(1), Contains("what a workgroup leaves out of z is 0"));
 }
 
+TEST_CASE("branches: around all of a persistent workgroup's tile, where order is placed anew") {
+  Program k("around", Target::named("gfx942"), 128);
+  const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+  const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+  const Sym used = k.uniform(k.input("used", Element::i32, {1}), 0);
+  k.computes(y, [&](const auto& c) { return inside(c[0], used, k(x, {c[0], c[1]}), 0); });
+  const Sym column = k.workgroups(0, n, 128), row = k.workgroups(1, m, 1);
+  k.persistent(3);
+  const Layout tv = rows_tv(1, 128, 1, 128);
+  const Tensor lds = k.lds("lds", Element::f32, {1, 128});
+  const View to = k.tile(y, {1, 128}, {row, column});
+  k.if_less(
+      row, used,
+      [&] {
+        k.store(k.load(k.tile(x, {1, 128}, {row, column}), tv, 1), k.whole(lds), 1);
+        k.store(k.read(lds, tv, 1), to, 1);
+      },
+      [&] {
+        k.store(k.zeros(Element::f32, tv, {1, 128}), to, 1);
+      });
+  const Graph graph = expand(k);
+  Code code = apply(graph, default_schedule(graph));
+  CHECK_FALSE(kernels::prove(code).items().empty());
+  const std::string once = show_schedule(code);
+  place_order(code);
+  CHECK(show_schedule(code) == once);
+  // Without the barrier where both paths meet a wave may still read what the next tile overwrites.
+  REQUIRE(code.regions.back().guards.empty());
+  code.regions.pop_back();
+  CHECK_THROWS_WITH(kernels::prove(code), Contains("before the workgroup's next tile"));
+}
+
 TEST_CASE("branches: refused where they cannot be") {
   Program k("refused", Target::named("gfx942"), 64);
   const Sym n = k.size("n");

@@ -1,5 +1,6 @@
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/nest.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include "thread_value.h"
 
@@ -14,7 +15,7 @@
 namespace inlay::codegen {
 
 Sym work_item(const Program& program) {
-  return program.symbols().symbol("_tid", {Int(0), Int(program.threads() - 1)});
+  return symbol_of(program.symbols(), SymbolKind::work_item, {}, "", {Int(0), Int(program.threads() - 1)});
 }
 
 Sym at_work_item(const Program& program, const Layout& threads) {
@@ -49,9 +50,8 @@ Sym ThreadCoordinates::operator()(const Layout& threads, std::size_t axis) {
 Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row) {
   const auto most = interval(tensor.shape[axis]).upper;
   const Int upper = most ? *most : Int(INT32_MAX);
-  return program.symbols().symbol("_row" + std::to_string(row.id) + "_" + std::to_string(row.ahead) + "_" +
-                                      std::to_string(row.first) + "_" + std::to_string(upper.value()),
-                                  {Int(0), upper});
+  return symbol_of(program.symbols(), SymbolKind::row, {row.id, row.ahead, row.first, upper}, "",
+                   {Int(0), upper});
 }
 
 const Uniform* uniform_of(const Program& program, Sym origin) {

@@ -1,7 +1,9 @@
 // Code to LLVM IR through the builder: regions and instructions. emitter.h names the other files.
 #include "about.h"
+
 #include "emitter.h"
 #include "wait_limits.h"
+#include <inlay/codegen/symbol_kinds.h>
 
 namespace inlay::codegen {
 
@@ -85,7 +87,8 @@ void Emitter::bind_arguments() {
     k.bind(s.symbol, words.at(s.name));
     if (s.facts.multiple % whole != 0 || whole == 1) continue;
     // Where elements share bytes, a row of n is n / 2 bytes, or n / 4 times 3.
-    const Sym part = p_.symbols().symbol("_half_" + s.name, {Int(0), Int(s.facts.most / whole)});
+    const Sym part =
+        symbol_of(p_.symbols(), SymbolKind::half, {}, s.name, {Int(0), Int(s.facts.most / whole)});
     whole_bytes_.emplace_back(*s.symbol.as_atom(), Sym(whole) * part);
     k.bind(part, k.lshr(words.at(s.name), k.constant(std::countr_zero(static_cast<unsigned>(whole)))));
   }

@@ -1,6 +1,8 @@
 // Where an access goes: its descriptor or pointer, its offset, what guards it, its place in LDS.
 #include "emitter.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 namespace inlay::codegen {
 
 // LLVM waits for what it loads by addresses of 64 bits, and may exchange two of these; transfers are waited for by their number
@@ -119,9 +121,8 @@ Emitter::Memory Emitter::memory(const Inst& i, int shared) {
       if (bound_rows_.insert(*symbol.as_atom()).second) k.bind(symbol, use(row));
       continue;
     }
-    const Sym here = p_.symbols().symbol("_row_here" + std::to_string(rows_here_++) + "_" +
-                                             std::to_string(interval(symbol).upper->value()),
-                                         interval(symbol));
+    const Sym here = symbol_of(p_.symbols(), SymbolKind::row_here, {rows_here_++, *interval(symbol).upper},
+                               "", interval(symbol));
     k.bind(here, use(row));
     rows.emplace_back(*symbol.as_atom(), here);
   }
@@ -206,10 +207,9 @@ bool Emitter::at_least(Sym formula, std::int64_t least) const {
   std::vector<std::pair<AtomId, Sym>> here; // sizes as multiples of what divides them
   for (const Size& s : p_.sizes()) {
     const std::int64_t unit = s.facts.multiple;
-    here.emplace_back(
-        *s.symbol.as_atom(),
-        Sym(unit) * p_.symbols().symbol("_units_" + s.name,
-                                        {Int((s.facts.least + unit - 1) / unit), Int(s.facts.most / unit)}));
+    here.emplace_back(*s.symbol.as_atom(), Sym(unit) * symbol_of(p_.symbols(), SymbolKind::units, {}, s.name,
+                                                                 {Int((s.facts.least + unit - 1) / unit),
+                                                                  Int(s.facts.most / unit)}));
   }
   here.emplace_back(*work_item(p_).as_atom(), Sym(0));
   for (int th = 0; th < p_.threads(); ++th) {

@@ -3,6 +3,7 @@
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <bit>
@@ -184,7 +185,7 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   INLAY_CHECK(atom, "a single symbol as bound index");
   if (is_integer(body)) return codegen::integer(fold(of_words(monoid), k, extent, to_number(body)));
   // Bound indices are numbered by depth, so that equal folds are equal nodes whatever their index was called.
-  const Sym bound = k.context()->symbol("_i" + std::to_string(depth(body.id)), {Int(0), std::nullopt});
+  const Sym bound = symbol_of(*k.context(), SymbolKind::bound, {depth(body.id)}, "", {Int(0), std::nullopt});
   const std::pair<AtomId, Sym> rename[] = {{*atom, bound}};
   const Expr inner = substitute(body, rename);
   return make({.fn = Fn::fold, .monoid = monoid, .sym = bound, .index = {extent}, .args = {inner.id}});

@@ -3,6 +3,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/codegen/error.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <functional>
@@ -270,7 +271,7 @@ std::optional<Expr> few(Expressions& x, const ExprNode& n) {
     return x.substitute({&x, n.args[0]}, first);
   }
   if (*most < Int(1) || *most > Int(INT32_MAX)) return std::nullopt;
-  const Sym below = n.sym.context()->symbol("_below_" + inlay::to_string(*most), {Int(0), *most - Int(1)});
+  const Sym below = symbol_of(*n.sym.context(), SymbolKind::below, {*most}, "", {Int(0), *most - Int(1)});
   const std::pair<AtomId, Sym> in[] = {{atom, below}}, back[] = {{*below.as_atom(), n.sym}};
   ExprNode out = n;
   out.args = {x.substitute(x.substitute({&x, n.args[0]}, in), back).id};
@@ -287,8 +288,8 @@ std::optional<Expr> exchanged(Expressions& x, const ExprNode& outer) {
   if (std::find(free.begin(), free.end(), o) != free.end()) return std::nullopt;
   if (!(inner.index[0] < outer.index[0])) return std::nullopt;
   SymContext& context = *outer.sym.context();
-  const Sym first = context.symbol("_exchanged0", {Int(0), std::nullopt}),
-            second = context.symbol("_exchanged1", {Int(0), std::nullopt});
+  const Sym first = symbol_of(context, SymbolKind::exchanged, {0}, "", {Int(0), std::nullopt}),
+            second = symbol_of(context, SymbolKind::exchanged, {1}, "", {Int(0), std::nullopt});
   const std::pair<AtomId, Sym> apart[] = {{o, first}, {i, second}};
   return x.fold(Monoid::sum, second, inner.index[0],
                 x.fold(Monoid::sum, first, outer.index[0], x.substitute({&x, inner.args[0]}, apart)));

@@ -3,6 +3,7 @@
 
 #include "thread_value.h"
 
+#include <inlay/codegen/symbol_kinds.h>
 #include <inlay/machine/lds.h>
 
 #include <algorithm>
@@ -167,7 +168,8 @@ Program::Share Program::share(int workers, Sym extent, int tile) {
                        "axes 0 and 1, and parts that are added");
   const GridAxis &x = grid_[grid_[0].axis == 0 ? 0 : 1], &y = grid_[grid_[0].axis == 0 ? 1 : 0];
   const Sym tiles_x = ceil_div(x.extent, Sym(x.tile)), tiles_y = ceil_div(y.extent, Sym(y.tile));
-  const Sym number = symbols_->symbol("_share_of", {Int(0), Int(Shares::most_steps)}); // Shares::number
+  const Sym number = symbol_of(*symbols_, SymbolKind::of_tiles, {}, "share_of",
+                               {Int(0), Int(Shares::most_steps)}); // Shares::number
   tile_map_ = codegen::tile_map(tile_map_ ? tile_map_->order : TileOrder(), *symbols_, tiles_x, tiles_y,
                                 x.symbol, y.symbol, number);
   shares_ = codegen::shares(workers, *symbols_, tile_map_->tiles, extent, tile);
@@ -232,7 +234,7 @@ Sym Program::value(const Tensor& table, Sym at) {
     throw CodegenError("value: " + table.name + " is no input of i32 or i64 with one axis");
   for (const Entry& v : values_)
     if (v.tensor == table.id && v.at == at) return v.symbol;
-  const Sym symbol = own_symbol(*symbols_, "_value" + std::to_string(values_.size()) + "_" + table.name,
+  const Sym symbol = own_symbol(*symbols_, name_of(SymbolKind::value, {values_.size()}, table.name),
                                 {Int(0), Int(INT32_MAX)});
   values_.push_back({symbol, table.id, at});
   return symbol;
@@ -261,7 +263,7 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
                          "in the loop k.load(k.tile(" + table.name + ", {1}, {" +
                              Words(*this)(to_string(at)) +
                              "}), tv without its axes, 1), and a view through what that gives");
-  const Sym symbol = own_symbol(*symbols_, "_uniform" + std::to_string(uniforms_.size()) + "_" + table.name,
+  const Sym symbol = own_symbol(*symbols_, name_of(SymbolKind::uniform, {uniforms_.size()}, table.name),
                                 {Int(0), Int(INT32_MAX)});
   uniforms_.push_back({symbol, table.id, at, where});
   return symbol;

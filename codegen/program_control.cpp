@@ -1,6 +1,8 @@
 // Program: loops, branches, roles, and what workgroups wait for.
 #include "program_checks.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 #include <algorithm>
 
 namespace inlay::codegen {
@@ -28,7 +30,7 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
                            std::to_string(pipeline.ring) + " stages",
                        "", "distance 0 to 8, ring 1 to 8");
   LoopOp l;
-  l.t = own_symbol(*symbols_, "_t" + std::to_string(loops_++), tile_numbers(extent, tile));
+  l.t = own_symbol(*symbols_, name_of(SymbolKind::loop, {loops_++}), tile_numbers(extent, tile));
   trips_.push_back(*l.t.as_atom());
   l.extent = extent;
   l.tile = tile;
@@ -130,8 +132,7 @@ Sym Program::ticket(const std::string& name, Sym number, Where where) {
   t.tensor = tensor;
   t.exchange = lds("ticket" + std::to_string(id), Element::i32, {1}).id;
   t.axis = axis;
-  t.symbol =
-      own_symbol(*symbols_, "_ticket" + std::to_string(id) + "_" + name, tile_numbers(of.extent, of.tile));
+  t.symbol = own_symbol(*symbols_, name_of(SymbolKind::ticket, {id}, name), tile_numbers(of.extent, of.tile));
   tickets_.push_back(t);
   append(TicketOp{id}, where);
   return t.symbol;

@@ -1,6 +1,8 @@
 // Program: what an output is computed as.
 #include "program_checks.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 #include <algorithm>
 
 namespace inlay::codegen {
@@ -55,7 +57,7 @@ Expr Program::in_memory(Expr e) const {
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   refuse_empty(sizes_, extent, "fold");
-  const Sym k = own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  const Sym k = own_symbol(*symbols_, name_of(SymbolKind::index, {loops_++}), {Int(0), std::nullopt});
   const Expr value = body(k);
   if (is_of_i32(monoid) && !is_integer(value))
     throw CodegenError("fold: a " + std::string(to_string(monoid)) + " of numbers, and it is of integers", "",
@@ -67,7 +69,7 @@ std::vector<std::pair<Sym, Sym>> Program::along(const std::vector<Sym>& extents)
   std::vector<std::pair<Sym, Sym>> out;
   for (const Sym& extent : extents) {
     refuse_empty(sizes_, extent, "top");
-    out.emplace_back(own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt}),
+    out.emplace_back(own_symbol(*symbols_, name_of(SymbolKind::index, {loops_++}), {Int(0), std::nullopt}),
                      extent);
   }
   return out;
@@ -100,7 +102,7 @@ TopOf Program::top(int count, const std::vector<Sym>& extents,
 
 Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
   for (const Sym& s : {extent, begin, end}) refuse_empty(sizes_, s, "sum");
-  const Sym k = own_symbol(*symbols_, "_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  const Sym k = own_symbol(*symbols_, name_of(SymbolKind::index, {loops_++}), {Int(0), std::nullopt});
   const std::pair<Sym, Sym> part[] = {{begin, end}};
   return expressions_->partial_fold(Monoid::sum, k, extent, part, body(k));
 }

@@ -2,6 +2,7 @@
 
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <functional>
@@ -70,14 +71,16 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
     throw CodegenError("an order of tiles: there may be more than 2^31 - 1 workgroups",
                        "grid   up to " + to_string(most_x) + " x " + to_string(most_y),
                        "sizes with a smaller upper bound, or larger tiles");
-  const auto symbol = [&](const char* name, Int low, Int high) { return symbols.symbol(name, {low, high}); };
-  m.id_x = symbol("_id_x", 0, most_x - Int(1));
-  m.id_y = symbol("_id_y", 0, most_y - Int(1));
-  m.tiles_x = symbol("_tiles_x", 1, most_x);
-  m.tiles_y = symbol("_tiles_y", 1, most_y);
-  m.tiles = symbol("_tiles_in_all", 1, most);
-  m.number = symbol("_number", 0, most);
-  m.place = symbol("_place", 0, most);
+  const auto symbol = [&](const char* name, Int low, Int high) {
+    return symbol_of(symbols, SymbolKind::of_tiles, {}, name, {low, high});
+  };
+  m.id_x = symbol("id_x", 0, most_x - Int(1));
+  m.id_y = symbol("id_y", 0, most_y - Int(1));
+  m.tiles_x = symbol("tiles_x", 1, most_x);
+  m.tiles_y = symbol("tiles_y", 1, most_y);
+  m.tiles = symbol("tiles_in_all", 1, most);
+  m.number = symbol("number", 0, most);
+  m.place = symbol("place", 0, most);
   m.counts = {{m.tiles_x, tiles_x}, {m.tiles_y, tiles_y}, {m.tiles, m.tiles_x * m.tiles_y}};
   m.numbering = {{m.number, number ? *number : m.id_x + m.tiles_x * m.id_y}};
   Sym place = m.number;
@@ -88,12 +91,12 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
   m.stretching = {{m.place, place}};
   // Strips of `group` rows; the last one may have fewer.
   const Sym across = order.columns ? m.tiles_x : m.tiles_y, along = order.columns ? m.tiles_y : m.tiles_x;
-  const Sym group(order.group), strip = symbol("_strip", 0, floor_div(Int(most), Int(order.group))),
-                                inside = symbol("_inside", 0, most);
+  const Sym group(order.group), strip = symbol("strip", 0, floor_div(Int(most), Int(order.group))),
+                                inside = symbol("inside", 0, most);
   m.tiling = {{strip, floor_div(m.place, group * along)}, {inside, m.place - group * along * strip}};
   Sym rows(1);
   if (order.group > 1) {
-    rows = symbol("_rows", 1, order.group);
+    rows = symbol("rows", 1, order.group);
     m.tiling.push_back({rows, min(group, across - group * strip)});
   }
   const Sym of_along = floor_div(inside, rows), of_across = group * strip + inside - rows * of_along;
@@ -223,8 +226,10 @@ std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prove
   if (m.tiling.size() < 2 || !(m.tiling[m.tiling.size() - 2].symbol == tile_x) ||
       !(m.tiling.back().symbol == tile_y))
     return "the numbers of the tile are not what is defined last";
-  const auto natural = [&](const char* name) { return symbols.symbol(name, {Int(0), std::nullopt}); };
-  const Sym a = natural("_a"), b = natural("_b"), more_a = natural("_more_a"), more_b = natural("_more_b");
+  const auto natural = [&](const char* name) {
+    return symbol_of(symbols, SymbolKind::of_tiles, {}, name, {Int(0), std::nullopt});
+  };
+  const Sym a = natural("a"), b = natural("b"), more_a = natural("more_a"), more_b = natural("more_b");
   if (number) { // every number below X Y is one: `unproved` of the shares
     if (m.numbering.size() != 1 || !is(m.numbering[0], m.number, *number))
       return "the number of the tile is not the share's";
@@ -260,7 +265,9 @@ std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prove
   for (int rows = 1; rows <= m.order.group; ++rows) {
     Case c(prover, "a strip of " + std::to_string(rows));
     const Sym group(m.order.group),
-        row = rows == 1 ? Sym(0) : symbols.symbol("_row_of_" + std::to_string(rows), {Int(0), Int(rows - 1)});
+        row = rows == 1 ? Sym(0)
+                        : symbol_of(symbols, SymbolKind::of_tiles, {}, "row_of_" + std::to_string(rows),
+                                    {Int(0), Int(rows - 1)});
     const Sym along = a + more_a + Sym(1),
               across = group * b + Sym(rows) + (rows == m.order.group ? more_b : Sym(0));
     c.let(m.tiles_x, m.order.columns ? across : along);
@@ -296,15 +303,15 @@ struct Steps {
     const Int steps(Shares::most_steps), behind_all = steps + Int(s.workers),
                                          trips = most_trips(s.extent, s.tile);
     const auto symbol = [&](const char* name, Int low, Int high) {
-      return symbols.symbol(name, {low, high});
+      return symbol_of(symbols, SymbolKind::of_tiles, {}, name, {low, high});
     };
-    rounds = symbol("_rounds", 0, steps), whole = symbol("_whole", 0, steps);
-    left = symbol("_left", 0, steps), each = symbol("_each", 0, steps);
-    start = symbol("_start", 0, behind_all), stop = symbol("_stop", 0, steps);
-    first = symbol("_first", 0, behind_all), behind = symbol("_behind", 0, steps + Int(1));
-    filled = symbol("_filled", 0, steps + trips);
-    before = symbol("_before", 0, steps), from = symbol("_from", 0, behind_all), to = symbol("_to", 1, steps);
-    end = symbol("_end", 1, trips);
+    rounds = symbol("rounds", 0, steps), whole = symbol("whole", 0, steps);
+    left = symbol("left", 0, steps), each = symbol("each", 0, steps);
+    start = symbol("start", 0, behind_all), stop = symbol("stop", 0, steps);
+    first = symbol("first", 0, behind_all), behind = symbol("behind", 0, steps + Int(1));
+    filled = symbol("filled", 0, steps + trips);
+    before = symbol("before", 0, steps), from = symbol("from", 0, behind_all), to = symbol("to", 1, steps);
+    end = symbol("end", 1, trips);
     rest = less_equal(rounds, s.turn);
   }
 };
@@ -317,14 +324,16 @@ Shares shares(int workers, SymContext& symbols, Sym tiles, Sym extent, int tile)
                        "number " + std::to_string(workers),
                        "1 to " + std::to_string(most_workers) + ", as many as the device runs at a time");
   const Int steps(Shares::most_steps), trips = most_trips(extent, tile);
-  const auto symbol = [&](const char* name, Int low, Int high) { return symbols.symbol(name, {low, high}); };
+  const auto symbol = [&](const char* name, Int low, Int high) {
+    return symbol_of(symbols, SymbolKind::of_tiles, {}, name, {low, high});
+  };
   Shares s;
   s.workers = workers, s.extent = extent, s.tile = tile;
-  s.worker = symbol("_worker", 0, workers - 1);
-  s.turns = symbol("_turns", 0, steps + Int(1)), s.turn = symbol("_turn", 0, steps);
-  s.number = symbol("_share_of", 0, steps);
-  s.trips = symbol("_trips_in_tile", 1, trips), s.count = symbol("_share", 1, trips);
-  s.begin = symbol("_begin", 0, trips - Int(1));
+  s.worker = symbol("worker", 0, workers - 1);
+  s.turns = symbol("turns", 0, steps + Int(1)), s.turn = symbol("turn", 0, steps);
+  s.number = symbol("share_of", 0, steps);
+  s.trips = symbol("trips_in_tile", 1, trips), s.count = symbol("share", 1, trips);
+  s.begin = symbol("begin", 0, trips - Int(1));
   const Steps n(symbols, s);
   const Sym all(workers);
   s.once = {{s.trips, ceil_div(extent, Sym(tile))},
@@ -378,10 +387,13 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
     for (const TileMap::Definition& d : *list) defined.push_back(d.symbol);
   if (defined != order || s.once.back().symbol != s.turns) return "other definitions than those of shares";
   if (interval(s.worker) != Interval{Int(0), Int(s.workers - 1)}) return "there are other workgroups";
-  const auto natural = [&](const char* name) { return symbols.symbol(name, {Int(0), std::nullopt}); };
-  const Sym a = natural("_a"), b = natural("_b"), f = natural("_f"), j = natural("_j"), v = natural("_v"),
-            w = natural("_w"), one(1);
-  const Sym rest_of_workers = symbols.symbol("_rest_of_workers", {Int(0), Int(s.workers - 1)});
+  const auto natural = [&](const char* name) {
+    return symbol_of(symbols, SymbolKind::of_tiles, {}, name, {Int(0), std::nullopt});
+  };
+  const Sym a = natural("a"), b = natural("b"), f = natural("f"), j = natural("j"), v = natural("v"),
+            w = natural("w"), one(1);
+  const Sym rest_of_workers =
+      symbol_of(symbols, SymbolKind::of_tiles, {}, "rest_of_workers", {Int(0), Int(s.workers - 1)});
   std::optional<std::string> wrong;
   const auto in = [&](const std::string& name, const std::function<void(Case&)>& body) {
     if (wrong) return;

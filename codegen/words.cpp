@@ -4,6 +4,7 @@
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <cctype>
@@ -171,14 +172,11 @@ Sym Words::written(Sym s) const {
 
 std::string Words::name(const std::string& symbol) const {
   if (const auto found = read_.find(symbol); found != read_.end()) return names(found->second);
-  const auto numbered = [&](const std::string& with) {
-    return symbol.starts_with(with) && symbol.size() > with.size() &&
-           std::all_of(symbol.begin() + static_cast<std::ptrdiff_t>(with.size()), symbol.end(),
-                       [](char c) { return (c >= '0' && c <= '9') || c == '_'; });
-  };
-  if (numbered("_at")) return "position(" + symbol.substr(3) + ")";
-  if (symbol == "_tid") return "thread";
-  const bool any = numbered("_u") || numbered("_v"), trip = numbered("_t") || numbered("_trip");
+  const auto of = [&](SymbolKind kind) { return is_of(symbol, kind); };
+  if (of(SymbolKind::position)) return "position(" + symbol.substr(3) + ")";
+  if (of(SymbolKind::work_item)) return "thread";
+  const bool any = of(SymbolKind::in_trips) || of(SymbolKind::in_nest),
+             trip = of(SymbolKind::loop) || of(SymbolKind::trip);
   std::string out = any || (trip && loops_ == 1) ? "trip" : symbol.substr(1);
   const auto taken = [&](const auto& x) { return x.name == out; };
   while (std::any_of(p_.sizes().begin(), p_.sizes().end(), taken) ||

@@ -1,6 +1,8 @@
 // A loop of the machine by induction: two heads, what of them stays, what moves by a step, what holds the same values as the code.
 #include "code_sides.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 namespace inlay::kernels::validate::sides {
 
 bool Sides::loop(Path& path, std::size_t head, std::string& why) {
@@ -241,15 +243,16 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
 bool Sides::attempt(Abstract& a, std::string& why) {
   Flow& one = *a.from;
   Terms& t = one.terms();
-  const std::string name = "periods." + std::to_string(fresh_++);
+  const auto periods = fresh_++;
+  const std::string name = "periods." + std::to_string(periods);
   const Interval trips = interval(loop_trips());
   // The code is in its loop at each of these heads: first + period u <= trips - 1. At least 1, as in flow_options.
   const std::int64_t most =
       trips.upper ? std::max<std::int64_t>((trips.upper->value() - 1 - a.first) / a.period, 1) : 0x7fffffff;
   a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
   // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
-  a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),
-                                    {Int(0), Int(most)});
+  a.u =
+      symbol_of(formulas_->context(), codegen::SymbolKind::periods, {periods, most}, "", {Int(0), Int(most)});
   formulas_->name(a.periods, a.u);
   const bool windows = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const codegen::Tensor& x) {
     return x.space == codegen::Space::window;

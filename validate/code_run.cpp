@@ -4,6 +4,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/symbol_kinds.h>
 #include <inlay/codegen/top_network.h>
 
 #include <algorithm>
@@ -291,8 +292,8 @@ void CodeRun::read_uniforms() {
 
 std::string CodeRun::with_entries(std::string text) const {
   for (const auto& [name, value] : entries)
-    for (const char* of : {"_bound", "_element"}) {
-      const std::string symbol = of + std::to_string(value);
+    for (const auto of : {codegen::SymbolKind::word, codegen::SymbolKind::element}) {
+      const std::string symbol = name_of(of, {value});
       for (std::size_t at = 0; (at = text.find(symbol, at)) != std::string::npos; at += name.size()) {
         const std::size_t end = at + symbol.size();
         if (end == text.size() || std::isdigit(static_cast<unsigned char>(text[end])) == 0)

@@ -1,6 +1,8 @@
 // Sums of digits: what is known of quotients and remainders without a prover.
 #include "formulas.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 namespace inlay::kernels::validate {
 namespace {
 
@@ -96,8 +98,8 @@ Sym Formulas::digits(Sym s) {
   const auto digit = [&](Sym x, Sym divisor, const Interval& range) {
     const auto [at, fresh] = digits_.try_emplace({x, divisor});
     if (fresh) // a name for all Formulas of these symbols: another one of the same name has the same range
-      at->second =
-          c.symbol("_digit" + std::to_string(random_of(stable_hash(x), stable_hash(divisor))), range);
+      at->second = symbol_of(c, codegen::SymbolKind::digit, {random_of(stable_hash(x), stable_hash(divisor))},
+                             "", range);
     return at->second;
   };
   const auto quotient_in = [&](const Term& t) -> std::optional<AtomId> {

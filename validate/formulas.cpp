@@ -4,6 +4,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,9 @@ namespace inlay::kernels::validate {
 
 namespace {
 /// Of a size that each problem has, what the launch says.
-Sym largest_of(Sym own) { return own.context()->symbol("_largest_" + to_string(own), interval(own)); }
+Sym largest_of(Sym own) {
+  return symbol_of(*own.context(), codegen::SymbolKind::largest, {}, to_string(own), interval(own));
+}
 } // namespace
 
 Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(program), t_(terms) {
@@ -29,8 +32,8 @@ Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(pro
       const Int m(s.facts.multiple);
       multiples_.emplace_back(
           *s.symbol.as_atom(),
-          Sym(m) * context().symbol("_part_" + s.name, {Int(ceil_div(Int(s.facts.least), m)),
-                                                        Int(floor_div(Int(s.facts.most), m))}));
+          Sym(m) * symbol_of(context(), codegen::SymbolKind::part, {}, s.name,
+                             {Int(ceil_div(Int(s.facts.least), m)), Int(floor_div(Int(s.facts.most), m))}));
     }
   }
   for (const codegen::Problems::Own& own : program.problems().sizes) { // the argument is the largest of them
@@ -141,7 +144,7 @@ namespace {
 bool spreads(Sym s) {
   for (const Term& t : s.terms()) {
     if (t.factors().size() != 1 || t.factors()[0].power != 1 ||
-        !s.context()->atom(t.factors()[0].atom).name.starts_with("_element"))
+        !is_of(s.context()->atom(t.factors()[0].atom).name, codegen::SymbolKind::element))
       continue;
     const Sym rest = s - s.context()->product(t.coefficient, t.factors());
     const std::vector<AtomId> others = symbols(rest);
@@ -196,11 +199,12 @@ std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_
 }
 
 Sym Formulas::bound(std::uint64_t value) const {
-  return context().symbol("_bound" + std::to_string(value), {Int(0), Int(INT32_MAX)});
+  return symbol_of(context(), codegen::SymbolKind::word, {value}, "", {Int(0), Int(INT32_MAX)});
 }
 
 Sym Formulas::element(std::uint64_t value) const {
-  return context().symbol("_element" + std::to_string(value), {Int(0), Int(std::int64_t{0xffffffff})});
+  return symbol_of(context(), codegen::SymbolKind::element, {value}, "",
+                   {Int(0), Int(std::int64_t{0xffffffff})});
 }
 
 namespace {
@@ -420,7 +424,7 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
 
 bool Formulas::has_element(Sym s) {
   for (const AtomId a : symbols(s))
-    if (s.context()->atom(a).name.starts_with("_element")) return true;
+    if (is_of(s.context()->atom(a).name, codegen::SymbolKind::element)) return true;
   return false;
 }
 

@@ -1,4 +1,5 @@
 #include "integers.h"
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <algorithm>
 #include <array>
@@ -12,13 +13,12 @@ using codegen::Monoid;
 
 namespace {
 
-constexpr std::string_view element_name = "_element";
-
 /// The number that an element's symbol has in its name.
 std::optional<Number> element_of(const SymAtom& atom) {
-  if (atom.kind != AtomKind::symbol || !atom.name.starts_with(element_name)) return std::nullopt;
+  if (atom.kind != AtomKind::symbol || !is_of(atom.name, codegen::SymbolKind::element)) return std::nullopt;
   Number n = 0;
-  std::from_chars(atom.name.data() + element_name.size(), atom.name.data() + atom.name.size(), n);
+  const std::size_t digits = atom.name.find_first_of("0123456789");
+  std::from_chars(atom.name.data() + digits, atom.name.data() + atom.name.size(), n);
   return n;
 }
 

@@ -57,7 +57,8 @@ Expr Choices::tree(Expr e, int level) {
     const Expr out = under(e, first, holds);
     return !no_number(out) ? std::optional(tree(out, level))
            : undefined(e, first, holds)
-               ? std::optional(x_.number(context_.symbol("_undefined", {std::nullopt, std::nullopt})))
+               ? std::optional(x_.number(
+                     symbol_of(context_, SymbolKind::undefined, {}, "", {std::nullopt, std::nullopt})))
                : std::nullopt;
   };
   const auto yes = path(true), no = path(false);
@@ -114,7 +115,7 @@ std::optional<Expr> Choices::together(const ExprNode& sum, int level) {
     std::size_t count = 0;
     bool chooses = false;
   };
-  const Sym at = context_.symbol("_together" + std::to_string(level), {Int(0), std::nullopt});
+  const Sym at = symbol_of(context_, SymbolKind::together, {level}, "", {Int(0), std::nullopt});
   std::vector<Folds> all;
   std::vector<int> of(sum.args.size(), -1); // the number among them
   for (std::size_t k = 0; k < sum.args.size(); ++k) {
@@ -157,7 +158,7 @@ std::optional<Expr> Choices::together(const ExprNode& sum, int level) {
 
 Expr Choices::fold(const ExprNode& n, int level) {
   // One name of the index on this level: what is chosen is in one order, whatever else the body holds.
-  const Sym at = n.sym.context()->symbol("_chosen" + std::to_string(level), {Int(0), std::nullopt});
+  const Sym at = symbol_of(*n.sym.context(), SymbolKind::chosen, {level}, "", {Int(0), std::nullopt});
   const std::pair<AtomId, Sym> rename[] = {{*n.sym.as_atom(), at}};
   const Expr body = tree(x_.normal(x_.substitute({&x_, n.args[0]}, rename)), level + 1);
   std::vector<std::pair<Sym, Sym>> intervals;

@@ -76,10 +76,8 @@ Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {
     const auto [at, fresh] = ranged_.try_emplace({i, low, high});
     if (fresh)
       at->second =
-          low == high
-              ? Sym(low)
-              : context_.symbol("_in" + number_name(low) + "_" + number_name(high) + "_" + std::to_string(i),
-                                {Int(low), Int(high)});
+          low == high ? Sym(low)
+                      : symbol_of(context_, SymbolKind::column_in, {low, high, i}, "", {Int(low), Int(high)});
     replace.emplace_back(*dollar(i).as_atom(), at->second);
   }
   return replaced_(s, replace);
@@ -87,7 +85,8 @@ Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {
 
 Sym Interpreter::dollar(std::size_t i) {
   while (dollars_.size() <= i)
-    dollars_.push_back(context_.symbol("_c" + std::to_string(dollars_.size()), {Int(0), std::nullopt}));
+    dollars_.push_back(
+        symbol_of(context_, SymbolKind::column, {dollars_.size()}, "", {Int(0), std::nullopt}));
   return dollars_[i];
 }
 
@@ -115,16 +114,16 @@ void Interpreter::make_world() {
       continue;
     }
     const auto over = [&](std::int64_t unit) { // of the size after the workgroup's first coordinate
-      return context_.symbol("_over_" + z->name,
-                             {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
+      return symbol_of(context_, SymbolKind::over, {}, z->name,
+                       {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
     };
     // Numbers that share one of a block: heads of a head of keys, tiles of a block whose entry of a table is read. Number G a + b of G n.
     const std::int64_t shared = z->facts.multiple % a.tile == 0 ? z->facts.multiple / a.tile : 1;
     if (shared > 1 && (a.tile == 1 || (!known(a.symbol) && reads_by_blocks(a.symbol, shared)))) {
       const Sym group(shared);
-      const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
-      world_.emplace_back(*a.symbol.as_atom(),
-                          group * outer + context_.symbol("_member_" + z->name, {Int(0), Int(shared - 1)}));
+      const Sym outer = symbol_of(context_, SymbolKind::group, {}, z->name, {Int(0), Int(z->facts.most)});
+      world_.emplace_back(*a.symbol.as_atom(), group * outer + symbol_of(context_, SymbolKind::member, {},
+                                                                         z->name, {Int(0), Int(shared - 1)}));
       world_.emplace_back(*z->symbol.as_atom(),
                           Sym(z->facts.multiple) * (outer + over(z->facts.multiple) + Sym(1)));
       continue;
@@ -136,9 +135,9 @@ void Interpreter::make_world() {
     if (!known(z.symbol) && z.facts.multiple > 1)
       world_.emplace_back(*z.symbol.as_atom(),
                           Sym(z.facts.multiple) *
-                              context_.symbol("_times_" + z.name,
-                                              {Int((z.facts.least + z.facts.multiple - 1) / z.facts.multiple),
-                                               Int(z.facts.most / z.facts.multiple)}));
+                              symbol_of(context_, SymbolKind::times, {}, z.name,
+                                        {Int((z.facts.least + z.facts.multiple - 1) / z.facts.multiple),
+                                         Int(z.facts.most / z.facts.multiple)}));
   // A number that is beyond a size is beyond what that is known to be.
   if (!no_trips_.empty()) {
     const std::vector<std::pair<AtomId, Sym>> sizes = world_;
@@ -183,10 +182,10 @@ void Interpreter::split_workgroups() {
         if (!number || !by || *by < Int(2) || known(atom.operands[0])) continue;
         const std::string& name = context_.atom(*atom.operands[0].as_atom()).name;
         const Interval range = interval(atom.operands[0]);
-        const Sym block = context_.symbol(
-                      "_block_" + to_string(*by) + "_of_" + name,
+        const Sym block = symbol_of(
+                      context_, SymbolKind::block, {*by}, name,
                       {Int(0), range.upper ? std::optional(floor_div(*range.upper, *by)) : std::nullopt}),
-                  row = context_.symbol("_row_" + to_string(*by) + "_of_" + name, {Int(0), *by - Int(1)});
+                  row = symbol_of(context_, SymbolKind::in_block, {*by}, name, {Int(0), *by - Int(1)});
         world_.emplace_back(*atom.operands[0].as_atom(), Sym(*by) * block + row);
       }
   };
@@ -209,8 +208,8 @@ std::optional<Size> Interpreter::size_in(Sym extent) const {
 
 void Interpreter::world_without_trips(const Size& z, Sym rest) {
   if (known(z.symbol)) return;
-  const auto some = [&](const std::string& name, const Interval& range) {
-    return context_.symbol("_none" + name + "_of_" + z.name, range);
+  const auto some = [&](SymbolKind kind, std::initializer_list<NameNumber> numbers, const Interval& range) {
+    return symbol_of(context_, kind, numbers, z.name, range);
   };
   const std::int64_t unit = z.facts.multiple;
   if (const auto c = rest.constant()) { // n is at most so much
@@ -218,7 +217,7 @@ void Interpreter::world_without_trips(const Size& z, Sym rest) {
                        most = std::min(z.facts.most, -c->value()) / unit;
     if (least > most) return; // there is no such size
     world_.emplace_back(*z.symbol.as_atom(), least == most ? Sym(unit * least)
-                                                           : Sym(unit) * some("_to_" + std::to_string(most),
+                                                           : Sym(unit) * some(SymbolKind::none_up_to, {most},
                                                                               {Int(least), Int(most)}));
     return;
   }
@@ -230,10 +229,10 @@ void Interpreter::world_without_trips(const Size& z, Sym rest) {
     const std::int64_t most = -c->value() / both;
     world_.emplace_back(*z.symbol.as_atom(),
                         Sym(g.tile) * g.symbol +
-                            Sym(both) * some("_over_" + std::to_string(most), {Int(1), Int(most)}));
+                            Sym(both) * some(SymbolKind::none_beyond, {most}, {Int(1), Int(most)}));
     return;
   }
-  const Sym more = some("", {Int(0), std::nullopt});
+  const Sym more = some(SymbolKind::none, {}, {Int(0), std::nullopt});
   // n - u + c <= 0: u is n + c and more.
   const auto beyond = [&](Sym u) {
     const Sym without = rest + u;
@@ -252,9 +251,9 @@ void Interpreter::world_without_trips(const Size& z, Sym rest) {
     if (known(g.symbol) || c <= Int(0) || !(rest + Sym(c) * g.symbol == Sym(0)) ||
         !(floor_mod(c, Int(unit)) == Int(0)))
       continue;
-    const Sym tiles = some("_tiles", {Int(1), std::nullopt});
+    const Sym tiles = some(SymbolKind::none_tiles, {}, {Int(1), std::nullopt});
     world_.emplace_back(*z.symbol.as_atom(),
-                        Sym(c) * tiles - Sym(unit) * some("_less_" + std::to_string(c.value() / unit),
+                        Sym(c) * tiles - Sym(unit) * some(SymbolKind::none_less, {c.value() / unit},
                                                           {Int(0), Int(c.value() / unit - 1)}));
     world_.emplace_back(*g.symbol.as_atom(), tiles + more);
     return;
@@ -309,8 +308,7 @@ void Interpreter::unknown_trips(const CodeRegion& r) {
 }
 
 Sym Interpreter::rest_of(const std::string& name, std::int64_t units) {
-  return units == 1 ? Sym(1)
-                    : context_.symbol("_rest" + name + "_" + std::to_string(units), {Int(1), Int(units)});
+  return units == 1 ? Sym(1) : symbol_of(context_, SymbolKind::rest, {units}, name, {Int(1), Int(units)});
 }
 
 void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
@@ -330,11 +328,13 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   for (const GridAxis& g : p_.grid())
     if (r.extent == ceil_div(g.extent, Sym(g.tile)) && r.extent.as_atom()) {
       const Interval range = tile_numbers(r.extent, r.tile);
-      const std::string name = std::to_string(g.axis) + (r.tile == 1 ? "" : "_" + std::to_string(r.tile));
       const Sym trips =
-          context_.symbol("_trips_along" + name,
-                          {Int(0), interval(r.extent).upper ? std::optional(*range.upper) : std::nullopt});
-      world_.emplace_back(*r.extent.as_atom(), Sym(r.tile) * trips + rest_of("_along" + name, r.tile));
+          symbol_of(context_, SymbolKind::trips_along, {g.axis, r.tile}, "",
+                    {Int(0), interval(r.extent).upper ? std::optional(*range.upper) : std::nullopt});
+      const Sym some = r.tile == 1 ? Sym(1)
+                                   : symbol_of(context_, SymbolKind::rest_along, {g.axis, r.tile}, "",
+                                               {Int(1), Int(r.tile)});
+      world_.emplace_back(*r.extent.as_atom(), Sym(r.tile) * trips + some);
       last_trip_[&r] = trips;
       return;
     }
@@ -359,14 +359,12 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
     // From the size's start on, at least what is declared of it.
     const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
     std::int64_t most = (z->facts.most - 1) / r.tile;
-    std::string name = "_trips"; // what the user called it comes last: no two of these names are one
-    if (const auto end =
-            two && rest == Sym(0) ? two->second.constant() : std::nullopt) { // and not more than that
-      most = std::min(most, (end->value() - 1) / r.tile);
-      name += "_below_" + to_string(*end);
-    }
-    const Sym trips = context_.symbol(name + "_of_" + z->name, {Int(std::min(fewest, most)), Int(most)});
-    const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of("_of_" + z->name, r.tile / g);
+    const auto end = two && rest == Sym(0) ? two->second.constant() : std::nullopt; // and not more than that
+    if (end) most = std::min(most, (end->value() - 1) / r.tile);
+    const Interval range{Int(std::min(fewest, most)), Int(most)};
+    const Sym trips = end ? symbol_of(context_, SymbolKind::trips_below, {*end}, z->name, range)
+                          : symbol_of(context_, SymbolKind::trips, {}, z->name, range);
+    const Sym whole = Sym(r.tile) * trips + Sym(g) * rest_of(z->name, r.tile / g);
     world_.emplace_back(*z->symbol.as_atom(), whole - rest);
     if (two) world_.emplace_back(*r.extent.as_atom(), whole), given_.push_back(*two);
     last_trip_[&r] = trips;
@@ -383,7 +381,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       return;
     }
     const std::string name = context_.atom(*u->symbol.as_atom()).name;
-    const Sym trips = context_.symbol("_trips_" + name, {Int(0), Int(INT32_MAX / r.tile)}),
+    const Sym trips = symbol_of(context_, SymbolKind::trips, {}, name, {Int(0), Int(INT32_MAX / r.tile)}),
               last = rest_of(name, r.tile);
     world_.emplace_back(*u->symbol.as_atom(), tile * trips + last);
     world_.emplace_back(*r.extent.as_atom(), tile * trips + last);
@@ -402,7 +400,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       world_of_loop(*behind, LeastEnd::size);
       return ends_there();
     }
-  const Sym more = context_.symbol("_more_" + z->name, {Int(0), Int(z->facts.most)});
+  const Sym more = symbol_of(context_, SymbolKind::more, {}, z->name, {Int(0), Int(z->facts.most)});
   world_.emplace_back(*z->symbol.as_atom(), end - rest + Sym(g) * (more + Sym(1)));
   ends_there();
 }
@@ -413,19 +411,20 @@ void Interpreter::world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& 
   if (known(u->symbol) || most < r.tile || most % r.tile != 0) return; // refused where the loop is run
   const std::int64_t trips = most / r.tile;
   const Sym begin = u->symbol - two.first; // of the part
-  const std::string name = context_.atom(*u->symbol.as_atom()).name, limit = "_" + std::to_string(trips);
+  const std::string name = context_.atom(*u->symbol.as_atom()).name;
   Sym end(most);
   if (which == LeastEnd::nothing) { // the number is the part's begin, or less
     end = Sym(0);
-    world_.emplace_back(*u->symbol.as_atom(),
-                        begin - context_.symbol("_path_before" + name, {Int(0), std::nullopt}));
+    world_.emplace_back(*u->symbol.as_atom(), begin - symbol_of(context_, SymbolKind::before_part, {}, name,
+                                                                {Int(0), std::nullopt}));
     last_trip_[&r] = Sym(0);
   } else if (which == LeastEnd::size) { // all of the part, and more
     world_.emplace_back(*u->symbol.as_atom(),
-                        begin + Sym(most) + context_.symbol("_after" + name, {Int(0), std::nullopt}));
+                        begin + Sym(most) +
+                            symbol_of(context_, SymbolKind::after_part, {}, name, {Int(0), std::nullopt}));
     last_trip_[&r] = Sym(trips - 1);
   } else { // some tiles of it and a rest
-    const Sym last = context_.symbol("_trips_part" + name + limit, {Int(0), Int(trips - 1)});
+    const Sym last = symbol_of(context_, SymbolKind::trips_part, {trips}, name, {Int(0), Int(trips - 1)});
     end = Sym(r.tile) * last + rest_of(name, r.tile);
     world_.emplace_back(*u->symbol.as_atom(), begin + end);
     last_trip_[&r] = last;

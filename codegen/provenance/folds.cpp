@@ -717,7 +717,8 @@ void Interpreter::top(State& s, const Inst& i) {
   std::vector<std::pair<AtomId, Sym>> replace;
   std::vector<int> rest;
   for (std::size_t a = 0; a < axes; ++a)
-    over.emplace_back(a == 0 ? bound_ : context_.symbol("_index" + std::to_string(a), {Int(0), std::nullopt}),
+    over.emplace_back(a == 0 ? bound_
+                             : symbol_of(context_, SymbolKind::fold_along, {a}, "", {Int(0), std::nullopt}),
                       Sym(0));
   for (std::size_t c = 0; c < t.columns.size(); ++c) {
     std::size_t a = 0;

@@ -11,6 +11,7 @@
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/nest.h>
 #include <inlay/codegen/provenance.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <inlay/algebra/print.h>
 
@@ -40,7 +41,7 @@ public:
       : one_by_one_(!joins), code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()),
         context_(p_.symbols()), ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_),
         choices_(x_, context_) {
-    bound_ = context_.symbol("_index", {Int(0), std::nullopt});
+    bound_ = symbol_of(context_, SymbolKind::fold, {}, "", {Int(0), std::nullopt});
   }
   Derivation run();
   /// Whether there were such updates.
@@ -70,7 +71,6 @@ private:
   bool less_equal(Sym a, Sym b);
   // The numbers that _c0, _c1, ... can have, as symbols with ranges.
   Sym ranged(Sym s, const std::vector<int>& columns);
-  static std::string number_name(int v) { return v < 0 ? "m" + std::to_string(-v) : std::to_string(v); }
   Sym dollar(std::size_t i);
 
   // ------------------------------------------------------------ sizes and facts: derive.cpp
@@ -213,14 +213,15 @@ private:
   bool assume(const Guard& g);
   // The range of x where slope x + limit >= 0, too.
   Interval narrowed(AtomId x, Int slope, Int limit) const;
-  // The name of a symbol of this path; refuses one that too many conditions have made.
-  std::string told_apart(std::string name);
-  // Learns that x lies in that range, as a number or as a symbol of the name that `name` makes of the range; false where nothing does.
-  bool lies_in(AtomId x, Interval range, const std::function<std::string(const std::string&)>& name);
+  // A symbol of this path; refuses one whose name too many conditions have made.
+  Sym told_apart(SymbolKind kind, std::initializer_list<NameNumber> numbers, AtomId of, Interval range);
+  // Learns that x lies in that range, as a number or as a symbol of that range; false where nothing does. `how`: see
+  // `SymbolKind::path_range`.
+  bool lies_in(AtomId x, Interval range, int how);
   // What 0 <= room says of how many trips follow, x, by the range of all others; nothing where that is nothing new.
   std::optional<bool> counted_by(AtomId x, Sym room);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
-  std::optional<bool> assume_of(AtomId x, Sym room, const std::string& name);
+  std::optional<bool> assume_of(AtomId x, Sym room, bool holds);
   void run_version(State& s, const std::vector<Inst>& insts, bool divides);
   // modulus | size, as a substitution of the free symbol in what the size stands for.
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);

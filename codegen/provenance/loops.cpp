@@ -118,10 +118,11 @@ bool Interpreter::assume(const Guard& g) {
   };
   const auto rank = [&](AtomId x) {
     const std::string& name = context_.atom(x).name;
-    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) || name.starts_with("_times_") ||
-        name.starts_with("_path"))
+    const auto of = [&](SymbolKind kind) { return is_of(name, kind); };
+    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) || of(SymbolKind::times) ||
+        of(SymbolKind::path) || of(SymbolKind::path_range) || of(SymbolKind::before_part))
       return 0;
-    return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : counts_nest(x) ? 3 : 4;
+    return is(x, p_.grid()) ? 1 : of(SymbolKind::over) ? 2 : counts_nest(x) ? 3 : 4;
   };
   // Of two numbers from memory the greater one is written as the other and more: then both are still known not to be negative.
   const std::vector<AtomId> used = symbols(room);
@@ -130,14 +131,12 @@ bool Interpreter::assume(const Guard& g) {
       const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}};
       const Sym rest = substitute(room, at0), symbol = context_.value(x);
       if (!(room == symbol + rest) || rest.is_constant()) continue;
-      if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
-        return *possible;
+      if (const auto possible = assume_of(x, room, g.holds)) return *possible;
     }
   for (const int wanted : {0, 1, 2, 3})
     for (const AtomId x : symbols(room))
       if (rank(x) == wanted)
-        if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
-          return *possible;
+        if (const auto possible = assume_of(x, room, g.holds)) return *possible;
   return true;
 }
 
@@ -158,25 +157,26 @@ Interval Interpreter::narrowed(AtomId x, Int slope, Int limit) const {
   return left;
 }
 
-std::string Interpreter::told_apart(std::string name) {
+Sym Interpreter::told_apart(SymbolKind kind, std::initializer_list<NameNumber> numbers, AtomId of,
+                            Interval range) {
+  const std::string name = codegen::name_of(kind, numbers, context_.atom(of).name);
   constexpr std::size_t longest = 200; // each condition adds to the name of what it is about
   if (name.size() > longest)
     refute("the conditions of a trip are told apart", "",
            "each of too many follows from the one before: in a loop, that of a trip from all before it\n  "
            "hint   " +
                (far_branch_.empty() ? "fewer trips that are told apart by a branch" : far_branch_));
-  return name;
+  return context_.symbol(name, range);
 }
 
-bool Interpreter::lies_in(AtomId x, Interval range,
-                          const std::function<std::string(const std::string&)>& name) {
+bool Interpreter::lies_in(AtomId x, Interval range, int how) {
   if (range.lower && range.upper && *range.upper < *range.lower) return false;
   if (range.lower && range.upper && *range.lower == *range.upper) {
     learn(x, Sym(*range.lower)); // no other
     return true;
   }
-  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
-  const Sym known = context_.symbol(told_apart(name(text(range.lower) + "_" + text(range.upper))), range);
+  const Sym known =
+      told_apart(SymbolKind::path_range, {path_.size(), how, range.lower, range.upper}, x, range);
   counts_as(x, known);
   learn(x, known);
   return true;
@@ -192,27 +192,23 @@ std::optional<bool> Interpreter::counted_by(AtomId x, Sym room) {
   if (*slope >= Int(-1) && *slope <= Int(1) && counts_nest(x)) return std::nullopt;
   const Interval now = interval(symbol), left = narrowed(x, *slope, *most);
   if (left.lower == now.lower && left.upper == now.upper) return std::nullopt;
-  return lies_in(x, left, [&](const std::string& range) {
-    return "_path" + std::to_string(path_.size()) + "_" + range + context_.atom(x).name;
-  });
+  return lies_in(x, left, 2);
 }
 
-std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
+std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, bool holds) {
   const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}}, at1[] = {{x, Sym(1)}};
   const Sym rest = substitute(room, at0), symbol = context_.value(x);
   const auto slope = (substitute(room, at1) - rest).constant();
   if (!slope || *slope == Int(0) || !(room == Sym(*slope) * symbol + rest)) return std::nullopt;
-  const std::string fresh = "_path" + std::to_string(path_.size()) + name;
   const auto limit = rest.constant();
   if (!limit) {
     if (*slope != Int(1) && *slope != Int(-1)) return std::nullopt;
-    const Sym more = context_.symbol(told_apart(fresh), {Int(0), std::nullopt});
+    const Sym more = told_apart(SymbolKind::path, {path_.size(), holds ? 1 : 0}, x, {Int(0), std::nullopt});
     counts_as(x, more);
     learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;
   }
-  return lies_in(x, narrowed(x, *slope, *limit),
-                 [&](const std::string& range) { return fresh + "_" + range; });
+  return lies_in(x, narrowed(x, *slope, *limit), holds ? 1 : 0);
 }
 
 void Interpreter::run_version(State& s, const std::vector<Inst>& insts, bool divides) {
@@ -230,13 +226,15 @@ void Interpreter::add_condition(std::vector<std::pair<AtomId, Sym>>& to, const W
   const Sym value = world(when.size);
   for (const AtomId a : symbols(value)) {
     const SymAtom& atom = context_.atom(a);
-    if (atom.name.rfind("_over_", 0) != 0) continue;
+    if (!is_of(atom.name, SymbolKind::over)) continue;
     // size = tile*wg + g*(rest + 1)
     const std::pair<AtomId, Sym> at0[] = {{a, Sym(0)}}, at1[] = {{a, Sym(1)}};
     const auto step = (substitute(value, at1) - substitute(value, at0)).constant();
     if (!step || when.modulus % step->value() != 0) continue;
     const std::int64_t n = when.modulus / step->value();
-    to.emplace_back(a, Sym(n) * context_.symbol("_whole" + atom.name, {Int(0), std::nullopt}) + Sym(n - 1));
+    to.emplace_back(a,
+                    Sym(n) * symbol_of(context_, SymbolKind::whole, {}, atom.name, {Int(0), std::nullopt}) +
+                        Sym(n - 1));
   }
 }
 
@@ -345,7 +343,10 @@ bool Interpreter::passed_by(const CodeRegion& r) const {
 
 bool Interpreter::counts_trips(const CodeRegion& r) const {
   const auto atom = last_trip(r).as_atom();
-  return atom && context_.atom(*atom).name.starts_with("_trips_");
+  if (!atom) return false;
+  const std::string& name = context_.atom(*atom).name;
+  return is_of(name, SymbolKind::trips) || is_of(name, SymbolKind::trips_below) ||
+         is_of(name, SymbolKind::trips_along) || is_of(name, SymbolKind::trips_part);
 }
 
 namespace {
@@ -372,7 +373,9 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   const Sym last = last_trip(r);
   const auto more =
       [&](AtomId of) { // a number of its own for each: how far one end lies off says nothing of another's
-        return later ? context_.symbol("_later" + context_.atom(of).name, {Int(0), std::nullopt}) : Sym(0);
+        return later ? symbol_of(context_, SymbolKind::later, {}, context_.atom(of).name,
+                                 {Int(0), std::nullopt})
+                     : Sym(0);
       };
   if (counts_trips(r)) {
     if (!later && le(j + Sym(1), Sym(interval(last).lower.value_or(Int(0)))) == Truth::yes)
@@ -391,8 +394,9 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
     if (!trip.x) return later ? room >= Int(0) : room == Int(0);
     const Int n = floor_div(room, trip.slope);
     if (n < Int(0) || (!later && trip.slope * n != room)) return false;
-    learn(*trip.x,
-          later ? context_.symbol("_to_" + to_string(n) + context_.atom(*trip.x).name, {Int(0), n}) : Sym(n));
+    learn(*trip.x, later
+                       ? symbol_of(context_, SymbolKind::up_to, {n}, context_.atom(*trip.x).name, {Int(0), n})
+                       : Sym(n));
     return true;
   }
   // a is a multiple of b, because `round_of` is.
@@ -481,7 +485,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const int round = round_of(r); // from base on every round is like the others
   // A part of fixed length has so many trips at most: what lies beyond is not its own. A round of several pages' parts ends with it.
   std::optional<Int> most;
-  if (counts_trips(r) && context_.atom(*last_trip(r).as_atom()).name.starts_with("_trips_part")) {
+  if (counts_trips(r) && is_of(context_.atom(*last_trip(r).as_atom()).name, SymbolKind::trips_part)) {
     const Int last = *interval(last_trip(r)).upper;
     if (round > r.ring) base += static_cast<int>(floor_mod(last + Int(1 - base), Int(round)).value());
     most = floor_div(last - Int(base), Int(round));
@@ -520,9 +524,8 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     shift(s);
   }
   if (!put_off.empty() && !same_under_way(r, first, s)) take_them();
-  const std::string again = running_.empty() ? "" : "_" + std::to_string(inductions_);
-  const Sym u = context_.symbol(
-      "_u" + std::to_string(index) + again + (most ? "_to_" + to_string(*most) : ""), {Int(0), most});
+  const std::optional<Int> proof = running_.empty() ? std::nullopt : std::optional(Int(inductions_));
+  const Sym u = symbol_of(context_, SymbolKind::in_trips, {index, proof, most}, "", {Int(0), most});
   struct Step {
     int& count;
     ~Step() { --count; }

@@ -770,9 +770,7 @@ Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector
     const auto moves = [&](Sym s) { // with k already, or with the index of a fold in the factor
       const auto all = symbols(s);
       return std::any_of(all.begin(), all.end(), [&](AtomId a) {
-        const std::string& name = context_.atom(a).name;
-        return a == *bound_.as_atom() ||
-               (name.size() > 2 && name.starts_with("_i") && name[2] >= '0' && name[2] <= '9');
+        return a == *bound_.as_atom() || is_of(context_.atom(a).name, SymbolKind::bound);
       });
     };
     ExprNode out = n;
@@ -798,11 +796,12 @@ void Interpreter::find_blocks() {
       if (n.fn == Fn::load)
         for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
           const auto inner = symbols(n.index[axis]);
-          if (const auto atom = n.index[axis].as_atom(); atom && inner.size() == 1 && inner[0] == *atom &&
-                                                         context_.atom(*atom).name.rfind("_i", 0) == 0 &&
-                                                         (n.through.empty() || n.through[axis] < 0))
+          if (const auto atom = n.index[axis].as_atom();
+              atom && inner.size() == 1 && inner[0] == *atom &&
+              is_of(context_.atom(*atom).name, SymbolKind::bound) &&
+              (n.through.empty() || n.through[axis] < 0))
             summed_axes_.emplace(n.tensor, axis);
-          if (inner.size() != 1 || context_.atom(inner[0]).name.rfind("_i", 0) != 0) continue;
+          if (inner.size() != 1 || !is_of(context_.atom(inner[0]).name, SymbolKind::bound)) continue;
           const Sym k = context_.value(inner[0]);
           for (std::int64_t g = 2; g <= 4096; g *= 2)
             if (n.index[axis] == floor_div(k, Sym(g))) blocked_[{n.tensor, axis}] = g;

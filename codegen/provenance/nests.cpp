@@ -37,8 +37,8 @@ std::vector<std::pair<AtomId, Sym>> Interpreter::in_any_trip(const CodeRegion& r
     const auto atom = last->second.as_atom();
     if (!atom || std::any_of(out.begin(), out.end(), [&](const auto& x) { return x.first == *atom; }))
       continue;
-    out.emplace_back(*atom, around.nest.t + context_.symbol("_behind_" + std::to_string(around.nest.op),
-                                                            {Int(0), std::nullopt}));
+    out.emplace_back(*atom, around.nest.t + symbol_of(context_, SymbolKind::any_later, {around.nest.op}, "",
+                                                      {Int(0), std::nullopt}));
   }
   return out;
 }
@@ -146,9 +146,8 @@ void Interpreter::after_trip(State s, const Around& around, Sym number, const Af
     const auto one_less = [](const std::optional<Int>& n) {
       return n ? std::optional(std::max(Int(0), *n - Int(1))) : n;
     };
-    const Sym more =
-        context_.symbol("_more" + std::to_string(relation_.size()) + "_" + context_.atom(*atom).name,
-                        {one_less(range.lower).value_or(Int(0)), one_less(range.upper)});
+    const Sym more = symbol_of(context_, SymbolKind::counted, {relation_.size()}, context_.atom(*atom).name,
+                               {one_less(range.lower).value_or(Int(0)), one_less(range.upper)});
     open_.at(&around).counts.insert({*atom, *more.as_atom()});
     learn(*atom, Sym(1) + more);
   }
@@ -224,7 +223,8 @@ void Interpreter::forget_rounds(State& s, Sym trips) {
       interval(context_.value(u)).upper)
     return;
   // What is a line in u, in whole rounds, is one in their trips.
-  const Sym passed = context_.symbol("_passed_" + context_.atom(u).name, {Int(0), std::nullopt});
+  const Sym passed =
+      symbol_of(context_, SymbolKind::passed, {}, context_.atom(u).name, {Int(0), std::nullopt});
   bool lines = true;
   // Rounds of a loop before that one, of which a round of it is no whole number, are written in its own, and forgotten as well.
   std::vector<std::pair<AtomId, Sym>> before;
@@ -365,15 +365,16 @@ void Interpreter::nest(State s, const Around& around) {
 void Interpreter::in_all_trips(const State& first, const State& next, const Around& around, Sym second) {
   at_ = &code_.regions[around.begin].body.front();
   const Sym rest = relate(open_.at(&around).last) - second;
-  const std::string name = std::to_string(around.nest.op) + "_" + std::to_string(inductions_++);
-  const Sym v = context_.symbol("_v" + name + (rest.is_constant() ? "_to_" + to_string(rest) : ""),
-                                {Int(0), rest.constant()});
+  const int proof = inductions_++;
+  const Sym v = symbol_of(context_, SymbolKind::in_nest, {around.nest.op, proof, rest.constant()}, "",
+                          {Int(0), rest.constant()});
   State x = first, y = next;
   write_down_others(x, around), write_down_others(y, around);
   const State invariant = extrapolate(around.as_loop, x, y, Sym(1) + v);
   const auto before = relation_;
   if (const auto atom = rest.as_atom()) {
-    const Sym more = context_.symbol("_rest" + name, {Int(0), std::nullopt});
+    const Sym more =
+        symbol_of(context_, SymbolKind::of_nest, {around.nest.op, proof}, "", {Int(0), std::nullopt});
     open_.at(&around).counts.insert({*atom, *more.as_atom()});
     learn(*atom, v + more);
   }

@@ -684,10 +684,9 @@ void Interpreter::adds_nothing(const Program::Specification& spec) {
   std::vector<std::pair<AtomId, Sym>> at;
   for (std::size_t axis = 0; axis < spec.coordinate.size(); ++axis) {
     const int extent = tile->second.extents[axis];
-    const Sym inside = extent == 0
-                           ? context_.symbol("_any" + std::to_string(axis), {Int(0), std::nullopt})
-                           : context_.symbol("_in" + std::to_string(extent) + "_axis" + std::to_string(axis),
-                                             {Int(0), Int(extent - 1)});
+    const Sym inside =
+        extent == 0 ? symbol_of(context_, SymbolKind::any, {axis}, "", {Int(0), std::nullopt})
+                    : symbol_of(context_, SymbolKind::in_tile, {extent, axis}, "", {Int(0), Int(extent - 1)});
     at.emplace_back(*spec.coordinate[axis].as_atom(), relate(world(tile->second.origin[axis])) + inside);
   }
   const Expr value = x_.normal(relate(specified(spec, at)));
@@ -769,7 +768,7 @@ void Interpreter::coverage() {
                     ", " + std::to_string(extents[axis]) + ")");
         if (!used.insert(g.axis).second) wrong(claim, to_string(g.symbol), "the grid axis is used twice");
         // (r, w) -> tile * w + r is one-to-one onto what the workgroups have, and that is at least the extent.
-        const Sym count = context_.symbol("_count" + std::to_string(g.axis));
+        const Sym count = symbol_of(context_, SymbolKind::count, {g.axis}, "", {Int(1), std::nullopt});
         TupleBuilder<BasicMode<Sym>> b;
         const std::size_t open = b.open();
         b.leaf(BasicMode<Sym>{Sym(g.tile), BasicStride<Sym>(Sym(1))});
@@ -777,9 +776,9 @@ void Interpreter::coverage() {
         b.close(open, 2);
         Claim c{ClaimKind::bijective, {}, {SymLayout(std::move(b).finish())}};
         // An extent is tile*q + r + 1 with 0 <= r < tile.
-        const Sym extent_form = Sym(g.tile) * context_.symbol("_tiles", {Int(0), std::nullopt}) +
-                                context_.symbol("_last" + std::to_string(g.tile), {Int(0), Int(g.tile - 1)}) +
-                                Sym(1);
+        const Sym extent_form =
+            Sym(g.tile) * symbol_of(context_, SymbolKind::tiles, {}, "", {Int(0), std::nullopt}) +
+            symbol_of(context_, SymbolKind::last, {g.tile}, "", {Int(0), Int(g.tile - 1)}) + Sym(1);
         met = prover_.decide(c) == Truth::yes &&
               decide(ClaimKind::less_equal, extent_form, Sym(g.tile) * ceil_div(extent_form, Sym(g.tile)));
       }

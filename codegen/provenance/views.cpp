@@ -285,8 +285,8 @@ void Interpreter::place_claims(const Tensor& t) {
     for (const inlay::Term& term : s.terms())
       for (const Factor& f : term.factors())
         if (context_.atom(f.atom).kind != AtomKind::symbol)
-          opaque.emplace_back(f.atom, context_.symbol("_quotient" + std::to_string(f.atom),
-                                                      interval(context_.value(f.atom))));
+          opaque.emplace_back(f.atom, symbol_of(context_, SymbolKind::quotient, {f.atom}, "",
+                                                interval(context_.value(f.atom))));
   };
   for (const auto& m : place.modes()) look(m.extent), look(m.stride.scale);
   const SymLayout apart = with_symbols(place, [&](Sym s) { return substitute(s, opaque); });
@@ -634,9 +634,10 @@ Sym Interpreter::in_trip(const Inst& i, Sym s) {
     const auto last = last_trip_.find(&r);
     if (last == last_trip_.end() || !last->second.as_atom()) return s;
     const std::pair<AtomId, Sym> later[] = {
-        {*last->second.as_atom(), r.trip + Sym(1) +
-                                      context_.symbol("_later" + context_.atom(*last->second.as_atom()).name,
-                                                      {Int(0), std::nullopt})}};
+        {*last->second.as_atom(),
+         r.trip + Sym(1) +
+             symbol_of(context_, SymbolKind::later, {}, context_.atom(*last->second.as_atom()).name,
+                       {Int(0), std::nullopt})}};
     return substitute(s, later);
   }
   return s;

@@ -5,6 +5,7 @@
 
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/nest.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <inlay/algebra/error.h>
 
@@ -496,7 +497,8 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     out.extent = region.extent;
     out.tile = region.tile;
     out.trips = ceil_div(region.extent, Sym(region.tile));
-    out.trip = p.symbols().symbol("_trip" + std::to_string(loops), tile_numbers(region.extent, region.tile));
+    out.trip =
+        symbol_of(p.symbols(), SymbolKind::trip, {loops}, "", tile_numbers(region.extent, region.tile));
     const AtomId t = *region.t.as_atom();
 
     // Node n for iteration `number` (a formula): t is that tile, or with the tail first, the one before it.

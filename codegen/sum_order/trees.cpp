@@ -2,6 +2,7 @@
 #include "trees.h"
 
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/symbol_kinds.h>
 
 #include <cstring>
 
@@ -90,7 +91,7 @@ void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause
       if (*t.symbol.as_atom() == a) what = Cause::What::ticket;
     if (shares_.contains(a)) what = Cause::What::share;
     // Places in a map are part of the key, too: what else has a name like theirs is known by now.
-    if (what == Cause::What::unknown && p_.symbols().atom(a).name.starts_with("_at")) continue;
+    if (what == Cause::What::unknown && is_of(p_.symbols().atom(a).name, SymbolKind::position)) continue;
     out.set(cause({what, a, op, where, text}));
   }
 }
@@ -223,10 +224,9 @@ const Tensor* Trees::rows_overlap() const {
   std::vector<std::pair<AtomId, Sym>> whole;
   for (const Size& z : p_.sizes())
     if (const std::int64_t by = z.facts.multiple; by > 1)
-      whole.emplace_back(
-          *z.symbol.as_atom(),
-          Sym(by) * p_.symbols().symbol("_times_" + z.name,
-                                        {Int((z.facts.least + by - 1) / by), Int(z.facts.most / by)}));
+      whole.emplace_back(*z.symbol.as_atom(),
+                         Sym(by) * symbol_of(p_.symbols(), SymbolKind::times, {}, z.name,
+                                             {Int((z.facts.least + by - 1) / by), Int(z.facts.most / by)}));
   for (const auto& [at, r] : row_axes_) {
     const Tensor& t = p_.tensor(at.first);
     if (t.output || r.other || t.space != Space::global) continue;

@@ -1,7 +1,12 @@
 // Numbers that are not each other, whatever they are called: a symbol of claims that two things share would say how far they are apart.
 #include "attack.h"
 
+#include <inlay/codegen/symbol_kinds.h>
+
 #include <catch2/catch.hpp>
+
+#include <map>
+#include <tuple>
 
 namespace names_test {
 
@@ -88,6 +93,52 @@ std::function<Program()> named(const std::string& name, bool right) {
 }
 
 } // namespace
+
+// Two different choices of a kind, numbers and another name have two names, and each name is of its kind alone.
+TEST_CASE("adversary: each symbol of the library has a name of its own") {
+  const std::optional<Int> numbers[] = {std::nullopt, Int(-1), Int(0), Int(1), Int(11)};
+  std::vector<std::string> others = {"", "n", "n_1", "N1", "X", "X_0", "p", "of_n", "_t0", "_over_n"};
+  using Choice = std::tuple<SymbolKind, std::vector<std::string>, std::string>;
+  std::map<std::string, Choice> seen;
+  const auto see = [&](const std::string& name, const Choice& choice) {
+    CAPTURE(name);
+    const auto [at, fresh] = seen.emplace(name, choice);
+    CHECK((fresh || at->second == choice));
+  };
+  for (int kind = 0; kind <= static_cast<int>(SymbolKind::digit); ++kind) {
+    const auto of = static_cast<SymbolKind>(kind);
+    for (const std::string& other : others) {
+      // As many numbers as the kind has; others are refused.
+      int counts = 0;
+      const auto with = [&](auto... n) {
+        try {
+          see(name_of(of, {n...}, other), {of, {NameNumber(n).text()...}, other});
+          ++counts;
+        } catch (const std::logic_error&) {
+        }
+      };
+      with();
+      for (const auto& a : numbers) {
+        with(a);
+        for (const auto& b : numbers) {
+          with(a, b);
+          for (const auto& c : numbers) {
+            with(a, b, c);
+            for (const auto& d : {numbers[0], numbers[2], numbers[4]}) with(a, b, c, d);
+          }
+        }
+      }
+      CHECK((counts == 1 || counts == 5 || counts == 25 || counts == 125 || counts == 375));
+    }
+  }
+  for (const auto& [name, choice] : seen)
+    for (int kind = 0; kind <= static_cast<int>(SymbolKind::digit); ++kind) {
+      const auto of = static_cast<SymbolKind>(kind);
+      if (is_of(name, of) != (of == std::get<0>(choice))) FAIL(name << " and kind " << kind);
+    }
+  CHECK(Program::position_name(3) == name_of(SymbolKind::position, {3}));
+  CHECK(seen.size() > 5000);
+}
 
 TEST_CASE("adversary: a size that is called as the trips of another one") {
   for (const char* name : {"b", "n_below_64", "below_64_of_n", "of_n", "n_4", "uniform0_n"})

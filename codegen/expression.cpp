@@ -129,9 +129,12 @@ Expr Expressions::make(ExprNode node) {
   nodes_.push_back(std::move(node));
   return {this, bucket.back()};
 }
-Expr Expressions::constant(double value) { return make({.fn = Fn::constant, .value = rounded(value)}); }
+Expr Expressions::constant(double value) { return make(Number::written(value).node()); }
 Expr Expressions::number(Sym value) {
-  if (const auto c = value.constant()) return constant(static_cast<double>(c->value()));
+  if (const auto c = value.constant()) {
+    const auto v = static_cast<double>(c->value());
+    return make((std::fabs(v) <= 0x1p53 ? Number{v} : Number::about(v)).node());
+  }
   return make({.fn = Fn::number, .sym = value});
 }
 Expr Expressions::integer(std::int64_t value) {

@@ -3,14 +3,17 @@
 
 #include <inlay/codegen/expression.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 
 namespace inlay::codegen {
 
-// Constants are compared after rounding to 40 bits, so that one that was reached on two ways is one; one that 24 bits hold
-// is that one if it is reached up to a few units of the 40th: 0.75 ln 2 log2 e is 0.75.
+// A constant is exact, or it stands for all numbers within 2^-38 of it. Exact is what a program writes with up to 40 bits, as every number of
+// f32 is, and sums and products of such, as long as 53 bits hold them: beyond that they are not put together. Others, such as 0.1, and
+// quotients, roots and functions of numbers, are rounded to 40 bits, so that one that was reached on two ways is one; one that 24 bits hold is
+// that one if it is reached up to a few units of the 40th: 0.75 ln 2 log2 e is 0.75.
 inline double rounded(double v) {
   if (v == 0 || !std::isfinite(v)) return v;
   int exponent = 0;
@@ -18,6 +21,45 @@ inline double rounded(double v) {
                shorter = std::ldexp(std::round(std::ldexp(mantissa, 24)), -24);
   if (std::abs(mantissa - shorter) < 0x1p-38) return std::ldexp(shorter, exponent);
   return std::ldexp(std::round(std::ldexp(mantissa, 40)), exponent - 40);
+}
+
+inline int significant_bits(double v) {
+  if (v == 0 || !std::isfinite(v)) return 0;
+  int exponent = 0;
+  return 53 -
+         std::countr_zero(static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(v), &exponent), 53)));
+}
+
+// A constant, or the exponent of a power. Its node says by `tensor` that it is not exact.
+struct Number {
+  static constexpr int not_exact = 0; // ExprNode::tensor
+  double value = 0;
+  bool exact = true;
+
+  static Number about(double v) {
+    v = rounded(v);
+    return {v, significant_bits(v) <= 24};
+  }
+  static Number written(double v) { return {v, significant_bits(v) <= 40}; } // with all its digits
+  static Number of(const ExprNode& n) { return {n.value, n.tensor != not_exact}; }
+  [[nodiscard]] ExprNode node() const {
+    return {.fn = Fn::constant, .value = value, .tensor = exact ? -1 : not_exact};
+  }
+  [[nodiscard]] ExprNode power_of(int base) const {
+    return {.fn = Fn::power, .value = value, .tensor = exact ? -1 : not_exact, .args = {base}};
+  }
+};
+
+/// a + b or a b; nothing where both are exact and 53 bits do not hold it.
+inline std::optional<Number> together(Number a, Number b, bool sum) {
+  const double both = sum ? a.value + b.value : a.value * b.value;
+  if (!std::isfinite(a.value) || !std::isfinite(b.value)) return Number{both};
+  if (!a.exact || !b.exact) return Number::about(both);
+  const double of_b = both - a.value,
+               lost = sum ? (a.value - (both - of_b)) + (b.value - of_b) : std::fma(a.value, b.value, -both);
+  const bool tiny = !sum && std::fabs(both) < 0x1p-900 && a.value != 0 && b.value != 0;
+  if (!std::isfinite(both) || lost != 0 || tiny) return std::nullopt;
+  return Number{both};
 }
 
 inline constexpr double two_32 = 4294967296.0;

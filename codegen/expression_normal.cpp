@@ -14,57 +14,130 @@
 namespace inlay::codegen {
 namespace {
 constexpr double log2_e = 1.4426950408889634;
+
+// A sum or a product of them in as few numbers as hold it, none where that is nothing.
+std::vector<Number> put_together(std::vector<Number> all, bool sum) {
+  if (!std::all_of(all.begin(), all.end(), [](const Number& n) { return n.exact; })) {
+    double out = sum ? 0 : 1; // of what is not exact the whole is not
+    for (const Number& n : all) out = sum ? out + n.value : out * n.value;
+    all = {Number::about(out)};
+  }
+  std::sort(all.begin(), all.end(), [](const Number& a, const Number& b) { return a.value < b.value; });
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < all.size() && !again; ++i)
+      for (std::size_t j = i + 1; j < all.size() && !again; ++j)
+        if (const auto both = together(all[i], all[j], sum)) {
+          all.erase(all.begin() + static_cast<std::ptrdiff_t>(j));
+          all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+          all.insert(std::upper_bound(all.begin(), all.end(), *both,
+                                      [](const Number& a, const Number& b) { return a.value < b.value; }),
+                     *both);
+          again = true;
+        }
+  }
+  if (!sum && all.size() > 1) { // numbers from 1 to 2, and their sign and powers of 2 as one: see `factor_of`
+    std::vector<Number> parts;
+    double power = 1;
+    for (const Number& n : all) {
+      int exponent = 0;
+      const double part = std::frexp(n.value, &exponent);
+      parts.push_back({2 * std::fabs(part)});
+      power *= std::copysign(std::ldexp(1, exponent - 1), part);
+    }
+    parts.push_back({power});
+    if (std::isnormal(power)) all = std::move(parts);
+  }
+  std::erase_if(all, [&](const Number& n) { return n.value == (sum ? 0 : 1); });
+  return all;
+}
+// A number and what it is multiplied by; of several numbers the power of 2 alone.
+std::pair<Number, int> factor_of(Expressions& x, int id) {
+  const ExprNode n = x.node(id);
+  const auto is_number = [&](int a) { return x.node(a).fn == Fn::constant; };
+  if (n.fn != Fn::mul || !is_number(n.args[0])) return {Number{1}, id};
+  auto at = n.args.begin();
+  if (is_number(n.args[1]))
+    at = std::find_if(n.args.begin(), n.args.end(),
+                      [&](int a) { return is_number(a) && significant_bits(x.node(a).value) == 1; });
+  if (at == n.args.end()) return {Number{1}, id};
+  const Number factor = Number::of(x.node(*at));
+  std::vector<int> others = n.args;
+  others.erase(others.begin() + (at - n.args.begin()));
+  return {factor, others.size() == 1 ? others[0] : x.make({.fn = Fn::mul, .args = others}).id};
 }
 
+// The factors of a power of a number.
+std::vector<ExprNode> power_of_constant(Number base, double exponent) {
+  constexpr double longest = 16;
+  if (exponent == std::floor(exponent) && exponent >= 1 && exponent <= longest)
+    return {static_cast<std::size_t>(exponent), base.node()};
+  return {Number::about(std::pow(base.value, exponent)).node()};
+}
+// Of exponents.
+Number added(Number a, Number b) { return together(a, b, true).value_or(Number::about(a.value + b.value)); }
+Number multiplied(Number a, Number b) {
+  return together(a, b, false).value_or(Number::about(a.value * b.value));
+}
+} // namespace
+
 Expr Expressions::sorted(Fn fn, std::vector<int> args) {
-  // Flattened, constants combined, sorted by node number: interned nodes make that a total order on values.
+  // Flattened, constants combined as far as that is exact, sorted by node number: interned nodes make that a total order on values.
   const bool sum = fn == Fn::add;
   std::vector<int> flat;
-  double constant_part = sum ? 0 : 1;
+  std::vector<Number> constants;
   const auto take = [&](auto&& self, int id) -> void {
     const ExprNode& n = node(id);
     if (n.fn == fn) {
       for (const int a : std::vector<int>(n.args)) self(self, a);
     } else if (n.fn == Fn::constant) {
-      constant_part = sum ? constant_part + n.value : constant_part * n.value;
+      constants.push_back(Number::of(n));
     } else {
       flat.push_back(id);
     }
   };
   for (const int a : args) take(take, a);
+  constants = put_together(std::move(constants), sum);
+  const auto with_constants = [&](std::vector<int> others) { // the constants first
+    std::vector<int> all;
+    for (const Number& n : constants) all.push_back(make(n.node()).id);
+    std::sort(all.begin(), all.end());
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  };
   if (!sum) {
     // Equal bases add their exponents.
-    std::vector<std::pair<int, double>> powers;
+    std::vector<std::pair<int, Number>> powers;
     for (const int id : flat) {
       const ExprNode& n = node(id);
       const int base = n.fn == Fn::power ? n.args[0] : id;
-      const double exponent = n.fn == Fn::power ? n.value : 1;
+      const Number exponent = n.fn == Fn::power ? Number::of(n) : Number{1};
       const auto same =
           std::find_if(powers.begin(), powers.end(), [&](const auto& p) { return p.first == base; });
       if (same == powers.end()) {
         powers.emplace_back(base, exponent);
       } else {
-        same->second += exponent;
+        same->second = added(same->second, exponent);
       }
     }
     // Two roots of a product are the product again: its factors are factors here.
     for (const auto& [base, exponent] : powers) {
       const ExprNode product = node(base);
-      const double times = rounded(exponent);
-      if (product.fn != Fn::mul || times != std::floor(times)) continue;
-      std::vector<int> factors{constant(constant_part).id};
-      const auto add = [&](int of, double exponent_of) {
-        if (exponent_of != 0)
-          factors.push_back(make({.fn = Fn::power, .value = exponent_of, .args = {of}}).id);
+      const Number times = exponent;
+      if (product.fn != Fn::mul || times.value != std::floor(times.value)) continue;
+      std::vector<int> factors = with_constants({});
+      const auto add = [&](int of, Number exponent_of) {
+        if (exponent_of.value != 0) factors.push_back(make(exponent_of.power_of(of)).id);
       };
       for (const auto& [other, power] : powers)
-        if (other != base) add(other, rounded(power)); // (x^2)^(1/2) stays what it is
+        if (other != base) add(other, power); // (x^2)^(1/2) stays what it is
       for (const int a : product.args) {
         const ExprNode f = node(a);
         if (f.fn == Fn::constant)
-          factors.push_back(constant(std::pow(f.value, times)).id);
+          for (const ExprNode& c : power_of_constant(Number::of(f), times.value))
+            factors.push_back(make(c).id);
         else if (f.fn == Fn::power)
-          add(f.args[0], rounded(f.value * times));
+          add(f.args[0], multiplied(Number::of(f), times));
         else
           add(a, times);
       }
@@ -72,37 +145,26 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
     }
     flat.clear();
     for (const auto& [base, exponent] : powers)
-      if (rounded(exponent) != 0)
-        flat.push_back(
-            exponent == 1 ? base : make({.fn = Fn::power, .value = rounded(exponent), .args = {base}}).id);
-    if (constant_part == 0) return constant(0);
-    if (const auto sum_of_products = distributed(constant_part, flat)) return *sum_of_products;
+      if (exponent.value != 0) flat.push_back(exponent.value == 1 ? base : make(exponent.power_of(base)).id);
+    if (std::any_of(constants.begin(), constants.end(), [](const Number& n) { return n.value == 0; }))
+      return constant(0);
+    if (const auto sum_of_products = distributed(1, with_constants(flat))) return *sum_of_products;
   } else {
     // Equal terms up to a factor add up: x - x vanishes.
-    std::vector<std::pair<int, double>> terms;
+    std::vector<std::pair<int, std::vector<Number>>> terms;
     for (const int id : flat) {
-      double factor = 1;
-      int rest = id;
-      if (const ExprNode n = node(id); n.fn == Fn::mul && node(n.args[0]).fn == Fn::constant) {
-        factor = node(n.args[0]).value;
-        std::vector<int> others(n.args.begin() + 1, n.args.end());
-        rest = others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id;
-      }
-      const auto same =
-          std::find_if(terms.begin(), terms.end(), [&](const auto& p) { return p.first == rest; });
-      if (same == terms.end()) {
-        terms.emplace_back(rest, factor);
-      } else {
-        same->second += factor;
-      }
+      const auto [factor, rest] = factor_of(*this, id);
+      auto same = std::find_if(terms.begin(), terms.end(), [&](const auto& p) { return p.first == rest; });
+      if (same == terms.end()) same = terms.insert(terms.end(), {rest, {}});
+      same->second.push_back(factor);
     }
     flat.clear();
-    for (const auto& [rest, factor] : terms)
-      if (rounded(factor) != 0)
-        flat.push_back(factor == 1 ? rest : sorted(Fn::mul, {constant(factor).id, rest}).id);
+    for (const auto& [rest, factors] : terms)
+      for (const Number& factor : put_together(factors, true))
+        flat.push_back(factor.value == 1 ? rest : sorted(Fn::mul, {make(factor.node()).id, rest}).id);
   }
   std::sort(flat.begin(), flat.end());
-  if (constant_part != (sum ? 0 : 1)) flat.insert(flat.begin(), constant(constant_part).id);
+  flat = with_constants(std::move(flat));
   if (flat.empty()) return constant(sum ? 0 : 1);
   if (flat.size() == 1) return {this, flat[0]};
   return make({.fn = fn, .args = flat});
@@ -112,7 +174,8 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
 std::optional<Expr> Expressions::distributed(double factor, const std::vector<int>& factors) {
   constexpr std::size_t longest = 32;
   std::vector<std::vector<int>> sums; // a factor of the power each
-  std::vector<int> rest = {constant(factor).id};
+  std::vector<int> rest;
+  if (factor != 1) rest.push_back(constant(factor).id);
   std::size_t terms = 1;
   for (const int f : factors) {
     const ExprNode& n = node(f);
@@ -128,7 +191,7 @@ std::optional<Expr> Expressions::distributed(double factor, const std::vector<in
     }
     if (terms > longest) return std::nullopt;
   }
-  if (sums.empty() || (sums.size() == 1 && rest.size() == 1 && factor == 1)) return std::nullopt;
+  if (sums.empty() || (sums.size() == 1 && rest.empty())) return std::nullopt;
   std::vector<int> out;
   for (std::size_t t = 0; t < terms; ++t) {
     std::vector<int> one = rest;
@@ -167,7 +230,7 @@ std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
   case Fn::to_number_unsigned: {
     const ExprNode a = node(n.args[0]);
     const double values[] = {a.value};
-    if (a.fn == Fn::integer) return constant(function_value(n, values));
+    if (a.fn == Fn::integer) return make(Number{function_value(n, values)}.node());
     // Such a sum, max or min is a number of i32.
     if (n.fn == Fn::to_number && a.fn == Fn::word && is_fold_of_i32(node(a.args[0])))
       return Expr{this, a.args[0]};
@@ -323,25 +386,30 @@ Expr Expressions::normal(Expr e) {
     }
     return normal(to_number(make({.fn = Fn::word_add, .args = words})));
   };
-  const auto power_of = [&](auto&& self, Expr base, double exponent) -> Expr {
+  const auto power_of = [&](auto&& self, Expr base, Number exponent) -> Expr {
     const ExprNode b = base.node();
-    if (b.fn == Fn::constant) return constant(std::pow(b.value, exponent));
+    if (b.fn == Fn::constant) {
+      std::vector<int> factors;
+      for (const ExprNode& c : power_of_constant(Number::of(b), exponent.value))
+        factors.push_back(make(c).id);
+      return sorted(Fn::mul, factors);
+    }
     // (a^2)^(1/2) is no power of a when a may be negative; any other power of a power is.
     const bool even = b.fn == Fn::power && std::fmod(b.value, 2) == 0,
-               whole = exponent == std::floor(exponent);
-    if (b.fn == Fn::power && (!even || whole))
-      return b.value * exponent == 1
-                 ? Expr{this, b.args[0]}
-                 : make({.fn = Fn::power, .value = rounded(b.value * exponent), .args = b.args});
-    if (rounded(exponent) == 1) return base;
+               whole = exponent.value == std::floor(exponent.value);
+    if (b.fn == Fn::power && (!even || whole)) {
+      const Number both = multiplied(Number::of(b), exponent);
+      return both.value == 1 ? Expr{this, b.args[0]} : make(both.power_of(b.args[0]));
+    }
+    if (exponent.value == 1) return base;
     if (b.fn == Fn::mul && whole) { // 1 / (a b) = 1/a 1/b, and (a b)^2 = a^2 b^2
       std::vector<int> factors;
       for (const int a : b.args) factors.push_back(self(self, {this, a}, exponent).id);
       return sorted(Fn::mul, factors);
     }
-    return make({.fn = Fn::power, .value = rounded(exponent), .args = {base.id}});
+    return make(exponent.power_of(base.id));
   };
-  const auto power = [&](Expr base, double exponent) { return power_of(power_of, base, exponent); };
+  const auto power = [&](Expr base, Number exponent) { return power_of(power_of, base, exponent); };
   // 2^(c a + b) = (2^a)^c 2^b: so a factor 2^-m can be taken out, and cancels against 2^m.
   const auto exponential = [&](Expr x) -> Expr {
     const ExprNode sum = x.node();
@@ -352,17 +420,13 @@ Expr Expressions::normal(Expr e) {
         // 2^-1154 is no 0: times 2^x it is 1 where x is 1154. Beyond what products of a few such hold it stays a power of 2.
         constexpr double most = 64;
         const bool plain = std::fabs(term.value) <= most || std::isinf(term.value);
-        factors.push_back(plain ? constant(rounded(std::exp2(rounded(term.value)))).id
+        const double value = std::exp2(term.value);
+        const bool whole = term.tensor != Number::not_exact && term.value == std::floor(term.value);
+        factors.push_back(plain ? make((whole ? Number{value} : Number::about(value)).node()).id
                                 : make({.fn = Fn::exp2, .args = {t}}).id);
         continue;
       }
-      double factor = 1;
-      int rest = t;
-      if (term.fn == Fn::mul && node(term.args[0]).fn == Fn::constant) {
-        factor = node(term.args[0]).value;
-        std::vector<int> others(term.args.begin() + 1, term.args.end());
-        rest = others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id;
-      }
+      const auto [factor, rest] = factor_of(*this, t);
       factors.push_back(power(make({.fn = Fn::exp2, .args = {rest}}), factor).id);
     }
     return sorted(Fn::mul, factors);
@@ -377,15 +441,16 @@ Expr Expressions::normal(Expr e) {
     std::vector<int> others(body.args.begin() + 1, body.args.end());
     ExprNode inner = of;
     inner.args = {others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id};
-    return product(factor, make(std::move(inner)));
+    return sorted(Fn::mul, {body.args[0], make(std::move(inner)).id});
   };
   Expr out;
   switch (n.fn) {
+  case Fn::constant: out = n.tensor == Number::not_exact ? make(Number::about(n.value).node()) : e; break;
   case Fn::add: out = sorted(Fn::add, n.args); break;
   case Fn::sub: out = sorted(Fn::add, {n.args[0], product(-1, arg(1)).id}); break;
   case Fn::mul: out = sorted(Fn::mul, n.args); break;
-  case Fn::div: out = sorted(Fn::mul, {n.args[0], power(arg(1), -1).id}); break;
-  case Fn::power: out = power(arg(0), n.value); break;
+  case Fn::div: out = sorted(Fn::mul, {n.args[0], power(arg(1), {-1}).id}); break;
+  case Fn::power: out = power(arg(0), Number::of(n)); break;
   case Fn::exp: out = exponential(product(log2_e, arg(0))); break;
   case Fn::exp2: out = exponential(arg(0)); break;
   case Fn::log: out = product(1 / log2_e, make({.fn = Fn::log2, .args = {n.args[0]}})); break;
@@ -394,10 +459,11 @@ Expr Expressions::normal(Expr e) {
     std::vector<int> flat;
     const double nothing =
         n.fn == Fn::max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    double number = nothing; // of the constants among them
+    Number number{nothing}; // of the constants among them
     const auto take = [&](int a) {
       if (node(a).fn == Fn::constant) {
-        number = n.fn == Fn::max ? std::max(number, node(a).value) : std::min(number, node(a).value);
+        const Number other = Number::of(node(a));
+        if (n.fn == Fn::max ? number.value < other.value : other.value < number.value) number = other;
       } else {
         flat.push_back(a);
       }
@@ -409,7 +475,7 @@ Expr Expressions::normal(Expr e) {
         take(a);
       }
     }
-    if (number != nothing) flat.push_back(constant(number).id);
+    if (number.value != nothing) flat.push_back(make(number.node()).id);
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
     // That over all elements holds that over a part of them.

@@ -1,4 +1,6 @@
 // Text of an index expression: the inverse of `to_string` in expression.cpp.
+#include "expression_constants.h"
+
 #include <inlay/codegen/expression.h>
 
 #include <inlay/algebra/error.h>
@@ -120,7 +122,7 @@ private:
       if (take('^')) {
         const bool negative = take('-');
         const double power = number();
-        e = arena_.make({.fn = Fn::power, .value = negative ? -power : power, .args = {e.id}});
+        e = arena_.make(Number::written(negative ? -power : power).power_of(e.id));
       }
     }
     --depth_;

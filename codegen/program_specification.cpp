@@ -135,6 +135,11 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
     const Element e = this->tensor(n.tensor).element;
     return whole ? names_rows(e) || e == Element::i8 : is_short(e);
   });
+  if (tensor.element == Element::f64)
+    (void)expressions_->rewrite(s.value, [&](const ExprNode& n) -> std::optional<Expr> {
+      check_number_of_f64("computes", n, "output " + tensor.name);
+      return std::nullopt;
+    });
   check_wide(
       "computes", s.value,
       [&](const ExprNode& n) { return n.fn == Fn::load && this->tensor(n.tensor).element == Element::i64; },

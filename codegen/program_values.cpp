@@ -94,6 +94,17 @@ void check_literals(Expr map, Element to, const std::source_location& where) {
   look(look, map);
 }
 
+} // namespace
+
+void check_number_of_f64(const std::string& operation, const ExprNode& n, const std::string& line) {
+  const bool has_value = n.fn == Fn::constant || n.fn == Fn::inside;
+  if (has_value && !std::isnan(n.value) && rounded(Element::f32, n.value) != n.value)
+    throw CodegenError(operation + ": it is of f64, and " + digits(n.value) +
+                           " is compared with others within 1e-12 of it",
+                       line, "a number that f32 holds, or one in a tensor");
+}
+
+namespace {
 // Arithmetic of f64 is of f64 alone, and of what one instruction each computes.
 void check_doubles(Expr map, const std::vector<Element>& from, Element to,
                    const std::source_location& where) {
@@ -103,12 +114,7 @@ void check_doubles(Expr map, const std::vector<Element>& from, Element to,
       throw CodegenError("map: no conversion between " + to_string(e) + " and " + to_string(to), line,
                          "operands and a result of f64, which is computed in f64");
   (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
-    // Expressions keep 40 bits of a constant, and 24 of one that is near these.
-    const bool has_value = n.fn == Fn::constant || n.fn == Fn::inside;
-    if (has_value && rounded(Element::f32, n.value) != n.value)
-      throw CodegenError("map: it is of f64, and of " + as_text(n.value) +
-                             " an expression has not all digits of one",
-                         line, "a number that f32 holds, or one in a tensor");
+    check_number_of_f64("map", n, line);
     switch (n.fn) {
     case Fn::constant:
     case Fn::parameter:

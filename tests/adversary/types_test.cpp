@@ -91,11 +91,12 @@ std::function<Program()> stored(Element out, double beyond) {
 
 // y(i) = specified(i, x(i)), stored as mapped(i, x(i)).
 using At = std::function<Expr(Program&, Sym, Expr)>;
-std::function<Program()> mapped(At specified, At computed, Element out = Element::f32) {
+std::function<Program()> mapped(At specified, At computed, Element out = Element::f32,
+                                Element in = Element::f32) {
   return [=] {
     Program k("mapped", target(), 64);
     const Sym n = k.size("n", {.most = 1 << 20});
-    const Tensor y = k.output("y", out, {n}), x = k.input("x", Element::f32, {n});
+    const Tensor y = k.output("y", out, {n}), x = k.input("x", in, {n});
     k.computes(y, [&](const auto& i) { return specified(k, i[0], k(x, {i[0]})); });
     const Sym w = k.workgroups(0, n, 256);
     k.store(k.map(
@@ -192,6 +193,34 @@ TEST_CASE("adversary: literals that a type does not have") {
       {"i8, and 300 below 0", "i8 has no such number", mapped(chosen_or(300), chosen_or(300), Element::i8),
        lengths},
       {"f16, and 0.1 beyond 5", "", mapped(inside_or(0.1), inside_or(0.1), Element::f16), lengths},
+  });
+}
+
+// Where terms cancel, what is left of a number that has been rounded is all of it.
+TEST_CASE("adversary: terms that cancel, up to digits that were rounded away") {
+  const double c = 1 + 0x1p-23;
+  const At left = [=](Program&, Sym, Expr x) { return (x * c * c - x * (1 + 0x1p-22)) * 0x1p46; },
+           none = [](Program&, Sym, Expr x) { return x * 0.0; },
+           same = [](Program&, Sym, Expr x) { return x * 1.0; };
+  const std::string claim = "y is what the specification says";
+  attack({
+      {"a square less what it is nearly, in f32", claim, mapped(left, none, Element::f32), lengths},
+      {"a square less what it is nearly, in f64", claim, mapped(left, none, Element::f64, Element::f64),
+       lengths},
+      {"a sum that f64 holds, and f32 does not",
+       "is compared with others within 1e-12",
+       mapped([](Program&, Sym, Expr x) { return x + (0x1p40 + 0.25) - 0x1p40; }, same, Element::f64,
+              Element::f64),
+       lengths,
+       {},
+       "refused before there is code"},
+      {"a bound beside the one that is meant",
+       "is compared with others within 1e-12",
+       mapped([](Program& k, Sym, Expr x) { return select(x, k.constant(0x1p41 + 1), x, 2 * x); }, same,
+              Element::f64, Element::f64),
+       lengths,
+       {},
+       "refused before there is code"},
   });
 }
 

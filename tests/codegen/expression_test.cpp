@@ -397,6 +397,32 @@ TEST_CASE("expression: what is the same in real arithmetic is one form") {
   CHECK_FALSE(same(shifted(w.m) / w.fold(Monoid::sum, w.n, shifted), softmax(most)));
 }
 
+// Sums and products of numbers that f32 has are exact; 0.1, quotients and functions of numbers are within 1e-12.
+TEST_CASE("expression: numbers that f32 has are added and multiplied exactly") {
+  World w;
+  const Expr a = w.load(0, w.m), b = w.load(1, w.n);
+  const auto same = [&](Expr x, Expr y) { return w.x.normal(x) == w.x.normal(y); };
+  const double c = 1 + 0x1p-23;
+  CHECK_FALSE(same(a * c * c, a * (1 + 0x1p-22)));
+  CHECK(same(a * c * c - a * (1 + 0x1p-22), a * 0x1p-46));
+  CHECK(same((a + 0x1p30 + 0x1p-20) - 0x1p30, a + 0x1p-20));
+  CHECK_FALSE(same(a * c * c * c, a * (1 + 0x1p-22 + 0x1p-23))); // of more than 53 bits: not put together
+  CHECK(same(a * c * c * c - a * c * c * c + b, b));
+  CHECK(same((a * c) * (w.x.constant(c) * c), (c * (a * c)) * c));
+  CHECK(same(a * c * c * c * -4.0 + 2.0 * a * c * c * c, c * a * c * c * -2.0));
+  CHECK_FALSE(same(a + 0x1p60 + 0x1p-20, a + 0x1p60));
+  CHECK(same((a + 0x1p60) + 0x1p-20 - 0x1p60, a + 0x1p-20));
+  CHECK_FALSE(same((a * c) * (a * c), a * a * (1 + 0x1p-22)));
+  CHECK_FALSE(same(exp2(a * c) / exp2(a), exp2(a * 0x1p-22)));
+  CHECK_FALSE(same(exp2(a * c * c), exp2(a * (1 + 0x1p-22))));
+  CHECK(same(a * 0.1 * 3.0, a * 0.3));
+  CHECK(same(a / 3.0 * 3.0, a));
+  CHECK(same(a * 0.75 * 0.6931471805599453 * 1.4426950408889634, a * 0.75));
+  CHECK(same(exp2(a * 0.1) * exp2(a * 0.2), exp2(a * 0.3)));
+  CHECK(same(a * 16777217.0, a * 16777216.0 + a));
+  CHECK_FALSE(same(a * 16777217.0 * 16777217.0, a * 0x1p48));
+}
+
 TEST_CASE("expression: a fold over a part of its extent is not the fold") {
   World w;
   const Sym k = w.context.symbol("k"), half = floor_div(w.n, 2);

@@ -4,6 +4,7 @@
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <cmath>
 #include <iostream>
@@ -26,8 +27,8 @@ codegen::Program gemm64(const codegen::Target& target) {
 
   const Sym bn = k.workgroups(0, N, 64), bm = k.workgroups(1, M, 64);
   const Layout rows = codegen::rows_tv(64, 64, 8, mma.threads());
-  const Tensor a = k.lds("lds_a", Element::bf16, {64, 64}, Swizzle(3, 3, 3)),
-               b = k.lds("lds_b", Element::bf16, {64, 64}, Swizzle(3, 3, 3));
+  const Tensor a = kernels::conflict_free_tile(k, "lds_a", Element::bf16, 64, 64, 8, rows, mma.a()),
+               b = kernels::conflict_free_tile(k, "lds_b", Element::bf16, 64, 64, 8, rows, mma.b());
   const Fragment acc = k.zeros(Element::f32, mma.c(), {64, 64});
   k.loop(K, 64, {.distance = 2, .ring = 2}, [&](Sym t) {
     k.copy(k.tile(A, {64, 64}, {bm, t}), a, rows, 8);

@@ -1,4 +1,4 @@
-#include "lds_swizzle.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <inlay/solver/lds.h>
 
@@ -10,6 +10,9 @@ namespace inlay::kernels {
 
 std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Element element, int rows,
                                     int columns, const std::vector<LdsUse>& uses) {
+  if (uses.empty())
+    throw std::invalid_argument("find_swizzle: of no uses\n  hint   each way in which the tile is written "
+                                "or read, {tv, vector, whether it reads}");
   const int size = codegen::bits(element), threads = static_cast<int>(uses.at(0).tv.mode(0).size().value());
   struct Pattern {
     const solver::LdsAccess* model;

@@ -11,7 +11,7 @@ ObligationError::ObligationError(const std::string& kernel, const std::string& c
                                  const std::string& subject, const std::string& counterexample,
                                  const std::source_location& where)
     : std::invalid_argument(
-          fmt::format("{}: a claim is not proved\n  claim  {}\n{}  where  {}\n  spec   {}:{}", kernel, claim,
+          fmt::format("{}: a claim is not proved\n  claim  {}\n{}  where  {}\n  line   {}:{}", kernel, claim,
                       subject.empty() ? "" : "  about  " + subject + "\n", counterexample, where.file_name(),
                       where.line())) {}
 

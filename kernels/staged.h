@@ -1,8 +1,8 @@
 /// Tiles of an operand on their way to LDS: through registers under a swizzle, or past them. Private.
 #pragma once
 
-#include "lds_swizzle.h"
 #include "program_names.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 namespace inlay::kernels {
 

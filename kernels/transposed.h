@@ -1,8 +1,8 @@
 /// A tile that is transposed on its way to LDS: V of attention, operands of a GEMM that are stored along m or n. Private.
 #pragma once
 
-#include "lds_swizzle.h"
 #include "program_names.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <inlay/codegen/mma_tiling.h>
 

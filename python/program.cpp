@@ -1,7 +1,7 @@
 // `Program` in Python, under the names of codegen/program.h: what is a block of C++ is a function here, given as the argument or decorated.
 #include "program.h"
 
-#include "../kernels/lds_swizzle.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>

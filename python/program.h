@@ -59,7 +59,7 @@ using PyPlace = Of<SymLayout>;
 struct ProgramError : std::runtime_error {
   ProgramError(const std::string& message, const std::source_location& where, bool named = false)
       : std::runtime_error(named ? message
-                                 : message + "\n  spec   " + where.file_name() + ":" +
+                                 : message + "\n  line   " + where.file_name() + ":" +
                                        std::to_string(where.line())),
         file(where.file_name()), line(where.line()) {}
   std::string file;

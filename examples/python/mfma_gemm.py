@@ -1,7 +1,7 @@
 """A 64 x 64 GEMM with matrix instructions: four waves, LDS, a double-buffered loop."""
 import numpy
 
-from inlay.codegen import Atom, MmaTiling, Program, Swizzle, rows_tv
+from inlay.codegen import Atom, MmaTiling, Program, rows_tv
 
 
 # [mfma gemm]
@@ -14,7 +14,8 @@ def gemm64(target):
 
     bn, bm = k.workgroups(0, N, 64), k.workgroups(1, M, 64)
     rows = rows_tv(64, 64, 8, mma.threads())
-    a, b = k.lds("lds_a", "bf16", [64, 64], Swizzle(3, 3, 3)), k.lds("lds_b", "bf16", [64, 64], Swizzle(3, 3, 3))
+    a = k.conflict_free_tile("lds_a", "bf16", 64, 64, 8, rows, mma.a())
+    b = k.conflict_free_tile("lds_b", "bf16", 64, 64, 8, rows, mma.b())
     acc = k.zeros("f32", mma.c(), [64, 64])
     @k.loop(K, 64, distance=2, ring=2)
     def trip(t):

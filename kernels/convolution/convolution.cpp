@@ -2,7 +2,7 @@
 // convolution as an implicit GEMM, the pixels of all images by the taps of their window, times the filters.
 #include "convolution.h"
 
-#include "../lds_swizzle.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <bit>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // p's block: the two products of a mixture of experts in 8 and 4 bits, with scales.
 #include "narrow.h"
 
-#include "../lds_swizzle.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 namespace inlay::kernels {
 

@@ -1,8 +1,8 @@
 // y[p,i] = silu(x[ids[p],:] . w[e,0,i,:]) * (x[ids[p],:] . w[e,1,i,:])  and  z[ids[p],d] += weights[p] y[p,:] . v[e,d,:], e the expert of
 // p's block: the two products of a mixture of experts, of 16 bits or of weights of 4 bits.
-#include "../lds_swizzle.h"
 #include "../weight_only/packed.h"
 #include "narrow.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <fmt/format.h>
 

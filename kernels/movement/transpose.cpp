@@ -1,6 +1,6 @@
 // Y[b,n,m] = X[b,m,n]: transposes through LDS.
-#include "../lds_swizzle.h"
 #include "../page.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <inlay/algebra/parse.h>
 

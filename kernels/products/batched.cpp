@@ -1,7 +1,7 @@
 // Products of many matrices: C[b,m,n] = sum_k A[b,m,k] X[b,n,k], over rows and matrices that may be apart, A or X the same for all.
-#include "../lds_swizzle.h"
 #include "../page.h"
 #include "../places.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // O = (diag(e^gates) Q S^T + tril(Q K^T e^(gates[i] - gates[j])) R^T) / sqrt(D): the state before a chunk, and its tokens up to their own.
-#include "../lds_swizzle.h"
 #include "gated_delta_page.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 namespace inlay::kernels {
 

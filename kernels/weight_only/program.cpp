@@ -1,6 +1,6 @@
 // C[m,n] = sum_k A[m,k] W[n,k] S[n,k/group]: the GEMM with weights of 8 or 4 bits.
-#include "../lds_swizzle.h"
 #include "packed.h"
+#include <inlay/kernels/lds_swizzle.h>
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/weight_only/spec.h>

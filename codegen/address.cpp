@@ -115,6 +115,26 @@ bool has_uniform(const Program& program, Sym s) {
   });
 }
 
+namespace {
+/// Whether a formula in sizes has no term below 0 where each size is its least one and as much more: then it is at least 0. `b m - m` of b and m
+/// from 1 on is b m + b.
+bool has_no_negative_term(Sym s) {
+  std::vector<std::pair<AtomId, Sym>> more;
+  for (const Term& term : s.terms())
+    for (const Factor& f : term.factors()) {
+      const Sym value = s.context()->value(f.atom);
+      const Interval range = interval(value);
+      if (s.context()->atom(f.atom).kind != AtomKind::symbol || !range.lower || *range.lower < Int(0))
+        return false;
+      more.emplace_back(f.atom, value + Sym(*range.lower));
+    }
+  const Sym from_least = substitute(s, more);
+  const auto terms = from_least.terms();
+  return from_least.constant_term() >= Int(0) &&
+         std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.coefficient >= Int(0); });
+}
+} // namespace
+
 std::vector<std::size_t> outside_in(const Tensor& tensor) {
   const std::size_t axes = tensor.shape.size();
   std::vector<std::size_t> order(axes);
@@ -124,7 +144,8 @@ std::vector<std::size_t> outside_in(const Tensor& tensor) {
   };
   const auto farther = [&](std::size_t a, std::size_t b) { // known to be, for all sizes
     const Sym x = distance(a), y = distance(b);
-    return !(x == Sym(0)) && !(y == Sym(0)) && le(y, x) == Truth::yes && le(x, y) != Truth::yes;
+    return !(x == Sym(0)) && !(y == Sym(0)) && (le(y, x) == Truth::yes || has_no_negative_term(x - y)) &&
+           le(x, y) != Truth::yes;
   };
   for (std::size_t n = 1; n < axes; ++n)
     for (std::size_t i = n; i > 0 && farther(order[i], order[i - 1]); --i) std::swap(order[i], order[i - 1]);
@@ -146,16 +167,31 @@ bool counts_to_least(SymContext& context, Sym s) {
 } // namespace
 
 namespace {
+/// max(0, x) as x: where a loop begins, in the branch where that is more than 0.
+Sym without_least_0(Sym s) {
+  std::vector<std::pair<AtomId, Sym>> inner;
+  for (const Term& term : s.terms())
+    for (const Factor& f : term.factors()) {
+      const SymAtom& atom = s.context()->atom(f.atom);
+      if (atom.kind == AtomKind::max && (atom.operands[0] == Sym(0) || atom.operands[1] == Sym(0)))
+        inner.emplace_back(f.atom, atom.operands[atom.operands[0] == Sym(0) ? 1 : 0]);
+    }
+  return substitute(s, inner);
+}
+
 // Whether a tile may begin behind the end of its axis: then no number of records is left, and its coordinates are compared in registers. Of
 // tiles that a grid axis counts those of its own length begin inside, and others need not: `64*wg` of n, `64*wg + 64`, `64*wg` where
-// the grid counts another size. `or_at_it`: at the end is behind it. Where a branch is by one of the two it is for that to say.
-bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it = false) {
+// the grid counts another size. `or_at_it`: at the end is behind it. Where a branch is by one of the two it is for that to say; of what is
+// loaded `ahead` of a loop for trips that it may not have, by the size.
+bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it = false,
+                    bool ahead = false) {
   const auto size_of = [&](Sym s) {
     return std::find_if(program.sizes().begin(), program.sizes().end(),
                         [&](const Size& z) { return z.symbol == s; });
   };
   const auto size = size_of(extent);
   if (size == program.sizes().end()) return false;
+  if (ahead) begin = without_least_0(begin);
   for (const GridAxis& g : program.grid()) {
     const std::pair<AtomId, Sym> first[] = {{*g.symbol.as_atom(), Sym(0)}},
                                  second[] = {{*g.symbol.as_atom(), Sym(1)}};
@@ -165,7 +201,7 @@ bool may_begin_past(const Program& program, Sym begin, Sym extent, bool or_at_it
     bool branches = false;
     const auto says = [&](Sym side) {
       for (const AtomId a : symbols(side))
-        branches = branches || a == *g.symbol.as_atom() || a == *size->symbol.as_atom();
+        branches = branches || (!ahead && a == *g.symbol.as_atom()) || a == *size->symbol.as_atom();
     };
     each_op(program.body(), [&](const Op& op) {
       if (const auto* b = std::get_if<IfOp>(&op.what)) says(b->condition.a), says(b->condition.b);
@@ -262,7 +298,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       for (std::size_t n = before + 1; n < axes; ++n)
         shorter = shorter || (!tensor.output && !(base[order[n]] == Sym(0)) && access.extents[order[n]] > 1);
       if (step[outer] == Sym(0) && !moves &&
-          !may_begin_past(program, base[outer], tensor.shape[outer], shorter)) {
+          !may_begin_past(program, base[outer], tensor.shape[outer], shorter, access.slot > 0)) {
         if (all_in_one_place(tensor, outer)) continue; // where it ends is for a comparison to say
         out.descriptor_axis = static_cast<int>(outer);
       }
@@ -273,6 +309,12 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     for (const auto& e : access.elements) single = single && e[outer] == 0;
     if (!single) break;
   }
+  // What is loaded before the loop is trips after the first.
+  const auto runs_ahead = [&](std::size_t axis) {
+    return access.slot >= (step[axis].is_constant() ? 1 : 2) &&
+           le(all[axis] - thread[axis] - Sym(access.elements[0][axis]) + Sym(access.extents[axis]),
+              tensor.shape[axis]) != Truth::yes;
+  };
   // One coordinate of the outermost axis, nothing masked: a loop along the others may run ahead of its end, so the records end with that coordinate.
   if (const std::size_t outer = order[0];
       !out.far && !window && axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
@@ -281,6 +323,21 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       std::none_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
     out.descriptor_axis = static_cast<int>(outer);
     before = 0;
+  }
+  // Or with the innermost of those that have one coordinate each, where tiles are loaded ahead along an axis inside of them and what lies
+  // inside of that is masked: columns of one of several matrices.
+  else if (const std::size_t single = before;
+           !out.far && !window && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
+           single > 0 && single < axes && !access.masked[order[single]] && runs_ahead(order[single]) &&
+           std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(single),
+                       [&](std::size_t n) {
+                         return access.extents[n] == 1 && !access.masked[n] && step[n].is_constant() &&
+                                !uniform_of(program, access.origin[n]);
+                       })) {
+    before = single - 1;
+    const std::size_t axis = order[before];
+    base[axis] += step[axis], step[axis] = Sym(0);
+    out.descriptor_axis = static_cast<int>(axis);
   }
   // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always; its
   // end may lie before the tile where that begins behind it.
@@ -300,7 +357,6 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   // And of an axis along which tiles are loaded ahead, whatever is inside of it: what
   // is loaded after the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
   // it is known that it is inside, and of a first one that is: the axis's first, or that of a part which the grid counts (split-K).
-  // What is loaded before the loop is trips after that.
   const auto begins_inside = [&](std::size_t axis) {
     const Sym first = base[axis] - Sym(base[axis].constant_term());
     return base[axis] == Sym(0) ||
@@ -308,12 +364,10 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
              return g.extent == tensor.shape[axis] && first == Sym(g.tile) * g.symbol;
            });
   };
-  if (const std::size_t outer = order[0];
-      !out.far && !window && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
-      !out.ends_with_tensor && access.extents[outer] > 1 && !access.masked[outer] && begins_inside(outer) &&
-      access.slot >= (step[outer].is_constant() ? 1 : 2) &&
-      le(all[outer] - thread[outer] - Sym(access.elements[0][outer]) + Sym(access.extents[outer]),
-         tensor.shape[outer]) != Truth::yes)
+  if (const std::size_t outer = order[0]; !out.far && !window && !tensor.output && access.rows.empty() &&
+                                          out.descriptor_axis < 0 && !out.ends_with_tensor &&
+                                          access.extents[outer] > 1 && !access.masked[outer] &&
+                                          begins_inside(outer) && runs_ahead(outer))
     out.ends_with_tensor = std::any_of(program.sizes().begin(), program.sizes().end(),
                                        [&](const Size& z) { return z.symbol == tensor.shape[outer]; });
   if (const std::size_t outer = order[0]; out.ends_with_tensor) {
@@ -329,9 +383,13 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   // Along an axis inside of that one, a loop may run past the end: from where the workgroup begins there is less of a row,
   // and how far a trip is from there counts as a step.
   std::vector<Sym> begin(axes, Sym(0));
+  bool past_an_end = false; // where no mask is: what lies after a single coordinate counts too
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    past_an_end = past_an_end || (!access.gathered(axis) && !access.masked[axis] && runs_ahead(axis));
   for (std::size_t n = before + 1; out.descriptor_axis >= 0 && n < axes; ++n)
     if (const std::size_t inner = order[n];
-        !tensor.output && !(base[inner] == Sym(0)) && access.extents[inner] > 1) {
+        !tensor.output && !(base[inner] == Sym(0)) &&
+        (access.extents[inner] > 1 || (past_an_end && !uniform_of(program, access.origin[inner])))) {
       out.shortened[inner] = true;
       const Sym constant(base[inner].constant_term());
       base[inner] -= constant, step[inner] += constant;
@@ -370,6 +428,15 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     for (std::size_t axis = 0; axis < seen.size(); ++axis)
       if (tensor.leaves(axis)) out.predicates.push_back({-1, seen[axis], tensor.of_shape[axis], true});
   }
+  // Where memory that ends with an element ends. Where axes have one mode each that is a formula of no more digits than the other.
+  const auto ends_after = [&](const std::vector<Sym>& last) { return tensor.at(last) + Sym(1); };
+  const auto plain_from = [&](std::size_t n) {
+    for (; n < axes; ++n)
+      if (axes > 1 ? tensor.place.inner().mode(order[n]).modes().size() > 1
+                   : tensor.place.inner().modes().size() > 1)
+        return false;
+    return true;
+  };
   if (out.descriptor_axis >= 0) {
     const auto axis = static_cast<std::size_t>(out.descriptor_axis);
     // Not more than the tile, so that the number of records fits 32 bits whatever the size of the tensor.
@@ -384,15 +451,12 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     end[axis] = out.rows;
     out.records = tensor.at(end) - tensor.at(begin);
     // Of rows with something between them the last one ends with its last element: what would lie behind it need not be memory.
-    const auto apart = [&](const Size& z) {
-      const std::vector<AtomId> of_place = inlay::symbols(tensor.place.inner());
-      return z.facts.least == 0 &&
-             std::find(of_place.begin(), of_place.end(), *z.symbol.as_atom()) != of_place.end();
-    };
-    if (!tensor.output && std::any_of(program.sizes().begin(), program.sizes().end(), apart)) {
+    if (!tensor.output) {
       for (std::size_t n = before; n < axes; ++n) // what lies outside of the axis is the base's
         end[order[n]] = (order[n] == axis ? out.rows : tensor.shape[order[n]]) - Sym(1);
-      out.records = tensor.at(end) + Sym(1) - tensor.at(begin);
+      const Sym to_last = ends_after(end) - tensor.at(begin);
+      out.to_last = plain_from(before) && !(to_last == out.records);
+      if (out.to_last) out.records = to_last;
     }
   } else if (out.ends_with_tensor) {
     std::vector<Sym> last; // rows may overlap: past the last element, not where a next row would begin
@@ -400,9 +464,13 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     out.records = tensor.at(last) + Sym(1) - out.base;
   } else if (out.gathered_axis >= 0) {
     std::vector<Sym> end(axes, Sym(0));
-    end[static_cast<std::size_t>(out.gathered_axis)] =
-        tensor.shape[static_cast<std::size_t>(out.gathered_axis)];
+    const auto axis = static_cast<std::size_t>(out.gathered_axis);
+    end[axis] = tensor.shape[axis];
     out.records = tensor.at(end);
+    if (plain_from(before)) {
+      for (std::size_t n = before; n < axes; ++n) end[order[n]] = tensor.shape[order[n]] - Sym(1);
+      out.records = ends_after(end);
+    }
   }
   return out;
 }

@@ -61,6 +61,7 @@ void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::f
                        "distance 0, ring 1");
   // Where it is known to be 0 or more, it is written so that no part of an address is negative.
   const auto from = [&](Sym at, bool positive) {
+    if (at == end) return; // no trip, of a window of one row
     const Sym first = floor_div(at, Sym(tile));
     if (!(Sym(tile) * first == at)) {
       const bool moves = std::any_of(first.terms().begin(), first.terms().end(), [&](const Term& t) {

@@ -425,6 +425,15 @@ void Interpreter::memory_claims(const Inst& i) {
     refute(what + " have the address of their view", to_string(t.place), e.what());
   }
   prove(what + " have the address of their view: base + step + lane + immediate", address, "normal form");
+  const auto no_trip = [&]() -> std::string {
+    for (const CodeRegion& region : code_.regions)
+      if (region.is_loop &&
+          std::any_of(region.body.begin(), region.body.end(), [&](const Inst& x) { return x.op == i.op; }) &&
+          !positive(region, region.extent))
+        return "\n  hint   the loop to " + to_string(region.extent) + " may have no trip: k.if_less(0, " +
+               to_string(region.extent) + ", ..) around it says where it has";
+    return "";
+  };
   // What a mask or a descriptor leaves out lies past the tensor's end; before its start nothing checks. And where
   // the base is past the end, what is left is negative, and to the hardware a large number.
   const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
@@ -432,10 +441,10 @@ void Interpreter::memory_claims(const Inst& i) {
     if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
     if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]) && !at_most(Sym(0), r.origin[axis]))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
-             "axis " + std::to_string(axis) + " may begin at a negative coordinate");
+             "axis " + std::to_string(axis) + " may begin at a negative coordinate" + no_trip());
     const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;
     if (!descriptor && !a.shortened[axis]) continue;
-    const Sym least = descriptor && shorter ? Sym(1) : Sym(0); // of the rows from the base on
+    const Sym least = descriptor && (shorter || a.to_last) ? Sym(1) : Sym(0); // of the rows from the base on
     if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])) &&
         !less_equal(world(a.begin[axis]) + least, world(t.shape[axis])))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
@@ -487,7 +496,9 @@ void Interpreter::memory_claims(const Inst& i) {
     return r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1);
   };
   const auto inside = [&](std::size_t axis) {
-    return decide(ClaimKind::less_equal, past(axis), world(t.shape[axis]));
+    return decide(ClaimKind::less_equal, past(axis), world(t.shape[axis])) ||
+           decide(ClaimKind::less_equal, past(axis),
+                  t.shape[axis]); // by its multiple, which trips do not show
   };
   const auto leaves = [&](std::size_t axis, const std::string& why) {
     refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
@@ -527,17 +538,13 @@ void Interpreter::memory_claims(const Inst& i) {
         "loads of " + t.name + " stay inside its memory", [&] { return to_string(t.place); }, "facts");
   if (a.gathered_axis >= 0 || a.ends_with_tensor) {
     // The descriptor ends with the tensor: nothing inside is cut, nothing after it is read.
-    std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
+    std::vector<Sym> last(t.shape.size(), Sym(0));
     bool from_here = a.ends_with_tensor;
     for (const std::size_t axis : outside_in(t)) {
       from_here = from_here || static_cast<int>(axis) == a.gathered_axis;
       if (from_here) last[axis] = t.shape[axis] - Sym(1);
     }
-    if (!a.ends_with_tensor) {
-      const auto g = static_cast<std::size_t>(a.gathered_axis);
-      next[g] = t.shape[g];
-    }
-    const Sym end = a.ends_with_tensor ? a.base + a.records : t.at(next);
+    const Sym end = a.ends_with_tensor ? a.base + a.records : a.records;
     if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), end))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
              "its last element is after element " + to_string(end));
@@ -688,8 +695,11 @@ void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_
     if (axis != d && !(last[axis] == Sym(0))) last_of_all[axis] = t.shape[axis] - Sym(1);
   if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)) &&
       !decide(ClaimKind::less_equal, t.at(last_of_all) + Sym(1), t.at(next)))
-    refute(claim, to_string(t.place),
-           "a coordinate inside along the other axes passes element " + to_string(in_world.at(next)));
+    refute(
+        claim, to_string(t.place),
+        "a coordinate inside along the other axes passes element " + to_string(in_world.at(next)) +
+            "\n  hint   distances that leave room for what lies between them, of rows (m,n):(n+pad,1) with a "
+            "size pad from 0 on");
   prove(
       claim, [&] { return to_string(a.records); }, "facts");
 }

@@ -36,6 +36,7 @@ struct AddressSplit {
   int descriptor_axis = -1; ///< -1: the descriptor does not end anything
   Sym rows{};               ///< coordinates of that axis from the base on that are inside
   Sym records{};            ///< elements from the base on
+  bool to_last = false;     ///< they end with the last row's last element: there has to be one
   /// [axis]: the base is somewhere along that axis, and the records end where they would from the axis's start. Otherwise a
   /// coordinate outside along it, in the last row, is after the base's row and before the records' end.
   std::vector<bool> shortened;

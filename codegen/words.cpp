@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <tuple>
 
 namespace inlay::codegen {
@@ -92,6 +93,26 @@ std::pair<Sym, Sym> apart(Sym s, AtomId z) {
     (has ? factor : rest) += context.product(term.coefficient, others);
   }
   return {factor, rest};
+}
+
+// Remainders of sums as what is subtracted, where that is the smaller number: (n+252)%256 is (n-4)%256.
+std::string subtracted(const std::string& text) {
+  static const std::regex remainder(R"(\+(\d{1,18})\)%(\d{1,18}))");
+  std::string out;
+  std::size_t done = 0;
+  for (std::sregex_iterator m(text.begin(), text.end(), remainder), end; m != end; ++m) {
+    const std::int64_t c = std::stoll((*m)[1]), of = std::stoll((*m)[2]);
+    const auto at = static_cast<std::size_t>(m->position()); // of the sign
+    std::size_t open = at;
+    for (int depth = 1; depth > 0 && open > 0;) depth += text[--open] == ')' ? 1 : text[open] == '(' ? -1 : 0;
+    const bool sum = Formula(text).term(open) == at + (*m)[1].str().size() + 2 && text[open] == '(' &&
+                     text.substr(open, at - open).find_first_of(",&|^<>=") == std::string::npos &&
+                     (open == 0 || !in_word(text[open - 1]));
+    if (!sum || c >= of || 2 * c <= of) continue;
+    out += text.substr(done, at - done) + "-" + std::to_string(of - c);
+    done = at + 1 + (*m)[1].str().size();
+  }
+  return out + text.substr(done);
 }
 
 } // namespace
@@ -197,7 +218,7 @@ std::string Words::names(const std::string& text) const {
 }
 
 std::string Words::operator()(const std::string& text) const {
-  if (find_internal(text, 0) == std::string::npos) return text;
+  if (find_internal(text, 0) == std::string::npos) return subtracted(text);
   const Formula formula(text);
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -220,7 +241,7 @@ std::string Words::operator()(const std::string& text) const {
     out += piece;
     at = end;
   }
-  return names(out);
+  return subtracted(names(out));
 }
 
 } // namespace inlay::codegen

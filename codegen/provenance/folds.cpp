@@ -335,6 +335,17 @@ bool Interpreter::one_body_inside(Term& a, Term& b, const std::vector<int>& colu
     if (bare->has_part || n.fn != Fn::inside ||
         !(Expr{&x_, n.args[0]} == with_branches(resolve(bare->expr, columns))))
       continue;
+    // All of its elements lie from the mask's begin on, or before its end.
+    if (const auto begin = begin_of(n.index[0], n.index[1], bound_)) {
+      const Sym from = ranged(relate(*begin), columns);
+      if (!std::all_of(bare->intervals.begin(), bare->intervals.end(), [&](const auto& interval) {
+            return less_equal(from, ranged(relate(interval.first), columns));
+          }))
+        continue;
+      bare->expr = with;
+      if (n.value == empty_element(bare->monoid)) bare->begins.push_back(*begin);
+      return true;
+    }
     const Sym rest = n.index[0] - bound_, end = ranged(relate(n.index[1] - rest), columns);
     if (mentions(rest, *bound_.as_atom()) || mentions(n.index[1], *bound_.as_atom())) continue;
     if (!std::all_of(bare->intervals.begin(), bare->intervals.end(), [&](const auto& interval) {
@@ -368,12 +379,18 @@ Term Interpreter::complete_term(Term t) {
   close(t);
   settle(t);
   const bool whole = covers(t);
+  const auto of_limit = [&]() -> std::string { // how far that goes on the path that is looked at
+    const Interval here = interval(relate(t.limit));
+    if (t.limit.is_constant() || !here.lower) return "";
+    return ", where " + to_string(t.limit) + " is " + std::to_string(here.lower->value()) +
+           (here.upper ? " to " + std::to_string(here.upper->value()) : " or more");
+  };
   if (!whole && (t.has_part || !names_part_of(t.monoid)))
     refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
            describe(t),
-           "wanted [0, " + to_string(relate(t.limit)) + ")" +
+           "wanted [0, " + to_string(t.limit) + ")" + of_limit() +
                (t.has_part ? ", and each work-item has a part alone: k.fold(..) along the axis joins them"
-                           : ""));
+                           : "\n  hint   loops and folds before what takes it, which leave no element out"));
   if (whole)
     prove(
         "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
@@ -451,6 +468,44 @@ bool Interpreter::folds_nothing(Term& t, const Inst& i, int wanted) {
   return true;
 }
 
+namespace {
+/// The axis along which the program folds there.
+int axis_of_fold(const Program& program, const Inst& i) {
+  int op = 0, axis = 0;
+  each_op(program.body(), [&](const Op& of) {
+    const auto* fold = std::get_if<FoldOp>(&of.what);
+    if (op++ == i.op && fold) axis = fold->axis;
+  });
+  return axis;
+}
+
+/// Where the tile of a loop begins that is folded there, as the program says it, 64*t: what is loaded for it begins there.
+std::optional<Sym> begin_in_trip(const Code& code, const Inst& fold) {
+  for (const CodeRegion& r : code.regions) {
+    std::set<int> of;
+    for (const Inst& i : r.body)
+      if (r.is_loop && i.op == fold.op)
+        for (const Reg& u : i.uses) of.insert(u.id);
+    for (std::size_t before = 0; before != of.size();) {
+      before = of.size();
+      for (const Inst& i : r.body)
+        if (of.contains(i.def.id))
+          for (const Reg& u : i.uses) of.insert(u.id);
+    }
+    for (const Inst& i : r.body)
+      if (i.kind == InstKind::load && of.contains(i.def.id))
+        for (const Sym& origin : i.access.origin) {
+          const auto at = [&](int trips) {
+            const std::pair<AtomId, Sym> other[] = {{*r.trip.as_atom(), r.trip + Sym(trips)}};
+            return substitute(origin, other);
+          };
+          if (!(at(1) == origin)) return at(-i.ahead);
+        }
+  }
+  return {};
+}
+} // namespace
+
 void Interpreter::fold_values(State& s, const Inst& i) {
   Term t = assemble(s, i.uses);
   close(t);
@@ -491,6 +546,13 @@ void Interpreter::fold_values(State& s, const Inst& i) {
             origin = begin;
     std::vector<std::pair<AtomId, Sym>> replace;
     if (const auto one = origin ? std::nullopt : one_of_sum(t); one && n == 1) origin = *one;
+    // Along an axis of one coordinate that is no index of the operand: the fold of an element is that element. Whoever joins it with others
+    // asks for a part of a fold, which it is not.
+    if (const Column& at = columns_[wanted];
+        !origin && n == 1 && !at.empty() && std::all_of(at.begin(), at.end(), [](int c) { return c == 0; })) {
+      s.regs[key(i.def)] = {std::move(t), false};
+      return;
+    }
     if (!origin)
       refute("a fold is along an index of its operand", describe(t),
              x_.normal(t.expr).node().fn == Fn::constant
@@ -557,7 +619,9 @@ void Interpreter::fold_values(State& s, const Inst& i) {
                               ")), integer(x), " + to_string(x_.constant(empty_element(i.monoid)), {}) +
                               ") in the map before it, of an extent with a `most` that i32 has with its "
                               "last tile"
-                        : "k.fill(x, axis, " + to_string(*origin) + ", " + to_string(f.bound) + ", " +
+                        : "k.fill(x, " + std::to_string(axis_of_fold(p_, i)) + ", " +
+                              to_string(begin_in_trip(code_, i).value_or(*origin)) + ", " +
+                              to_string(f.bound) + ", " +
                               (!idempotent(i.monoid)     ? "0"
                                : i.monoid == Monoid::max ? "-INFINITY"
                                                          : "INFINITY") +

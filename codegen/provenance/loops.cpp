@@ -568,7 +568,11 @@ void Interpreter::shift(State& s) {
 }
 
 void Interpreter::not_inductive(const std::string& why, const std::string& about) {
-  refute("the loop's state repeats from round to round", about, why);
+  refute("the loop's state repeats from round to round", about,
+         why +
+             "\n  hint   what goes on from trip to trip is a sum, a maximum or a minimum, k.update(x, [y], "
+             "..) of a "
+             "fragment that stands before the loop; a tile in LDS is written in each trip before it is read");
 }
 
 void Interpreter::taken_by_nothing(const CodeRegion& r) {
@@ -583,6 +587,16 @@ void Interpreter::taken_by_nothing(const CodeRegion& r) {
              "nothing takes it\n  hint   no load, or a k.map or k.store of what it gives");
     }
 }
+
+namespace {
+/// What writes a tile of LDS in a trip, or else reads it.
+const Inst* of_tile(const CodeRegion& r, int tensor, const Inst* otherwise) {
+  for (const InstKind kind : {InstKind::lds_write, InstKind::lds_read})
+    for (const Inst& i : r.body)
+      if (i.kind == kind && i.access.tensor == tensor) return &i;
+  return otherwise;
+}
+} // namespace
 
 void Interpreter::stands_at(const CodeRegion& r, int reg) {
   for (const Inst& i : r.body)
@@ -667,16 +681,18 @@ State Interpreter::extrapolate(const CodeRegion& r, const State& x, const State&
   std::map<std::pair<int, int>, int> pairs;
   out.terms.clear();
   for (auto& [stage, cells] : out.lds) {
+    at_ = of_tile(r, stage.first, at_);
+    const std::string tile = p_.tensor(stage.first).name;
     const auto found = x.lds.find(stage);
     if (found == x.lds.end() || found->second.read().size() != cells.read().size())
-      not_inductive("a stage appears in a later round");
+      not_inductive("a stage of " + tile + " appears in a later round");
     const std::vector<Cell>& all_before = found->second.read();
     std::vector<Cell>& all_now = cells.write();
     for (std::size_t i = 0; i < all_now.size(); ++i) {
       const Cell& before = all_before[i];
       Cell& now = all_now[i];
       if ((before.term < 0) != (now.term < 0) || before.slot != now.slot || before.wave != now.wave)
-        not_inductive("a place of LDS holds something else in the next round");
+        not_inductive("a place of " + tile + " holds something else in the next round");
       if (now.term < 0) continue;
       const auto [at, fresh] =
           pairs.emplace(std::pair(before.term, now.term), static_cast<int>(out.terms.size()));
@@ -746,24 +762,28 @@ void Interpreter::compare(const CodeRegion& r, const State& invariant, const Sta
   }
   std::map<std::pair<int, int>, bool> pairs;
   for (const auto& [stage, cells] : invariant.lds) {
+    const Inst* const before = at_;
+    at_ = of_tile(r, stage.first, at_);
+    const std::string tile = p_.tensor(stage.first).name;
     const auto found = after.lds.find(stage);
-    if (found == after.lds.end()) not_inductive("a stage is gone");
+    if (found == after.lds.end()) not_inductive("a stage of " + tile + " is gone");
     const std::vector<Cell>&all_a = cells.read(), &all_b = found->second.read();
-    if (all_a.size() != all_b.size()) not_inductive("a stage is not in the same state");
+    if (all_a.size() != all_b.size()) not_inductive("a stage of " + tile + " is not in the same state");
     for (std::size_t i = 0; i < all_a.size(); ++i) {
       const Cell &a = all_a[i], &b = all_b[i];
-      if ((a.term < 0) != (b.term < 0)) not_inductive("a place of LDS is not in the same state");
+      if ((a.term < 0) != (b.term < 0)) not_inductive("a place of " + tile + " is not in the same state");
       if (a.term < 0) continue;
       if (a.slot != b.slot || a.wave != b.wave ||
           invariant.batches[static_cast<std::size_t>(a.batch)].passed.age(invariant.barriers) !=
               after.batches[static_cast<std::size_t>(b.batch)].passed.age(after.barriers))
-        not_inductive("a place of LDS is not in the same state");
+        not_inductive("a place of " + tile + " is not in the same state");
       const auto [at, fresh] = pairs.emplace(std::pair(a.term, b.term), true);
       if (fresh && values &&
           !same(invariant.terms[static_cast<std::size_t>(a.term)],
                 after.terms[static_cast<std::size_t>(b.term)], next))
-        not_inductive("a place of LDS does not hold the next round's value");
+        not_inductive("a place of " + tile + " does not hold the next round's value");
     }
+    at_ = before;
   }
   for (const auto& [x, y] : {std::pair(&invariant.vm, &after.vm), std::pair(&invariant.lgkm, &after.lgkm)}) {
     if (x->size() != y->size()) taken_by_nothing(r), not_inductive("other accesses are under way");

@@ -217,9 +217,22 @@ void Interpreter::store(State& s, const Inst& i) {
                         " in the tile that is stored";
       }
     const std::string wanted_text = to_string(expected, name), held_text = to_string(got, name);
+    const auto reads = [&](Expr e, int tensor) {
+      bool found = false;
+      (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+        found = found || (n.fn == Fn::load && n.tensor == tensor);
+        return std::nullopt;
+      });
+      return found;
+    };
+    std::string of_window; // elements of a window are equal to no others
+    for (const Tensor& x : p_.tensors())
+      if (x.space == Space::window && reads(got, x.id) && !reads(expected, x.id))
+        of_window = "\n  hint   a specification of " + x.name + "[..], which is read, in the place of " +
+                    p_.tensor(x.of).name + "[..]";
     refute(claim, wanted_text,
            "it holds " + held_text + (wanted_text == held_text ? difference(expected, got) : "") +
-               columns_text);
+               columns_text + of_window);
   }
   asked_of(wanted, plain ? plain : expected, asked, [&](Expr e) {
     return all_inside(settled(resolve(replaced_(relate(world(e)), constants), columns)), columns);

@@ -62,10 +62,24 @@ bool Interpreter::decide(ClaimKind kind, Sym a, Sym b) {
 bool Interpreter::less_equal(Sym a, Sym b) {
   const Sym low = relate(a), high = relate(b);
   // b - a >= y - x, where x <= y is known, is enough.
-  return decide(ClaimKind::less_equal, low, high) ||
-         std::any_of(begun_.begin(), begun_.end(), [&](const auto& known) {
-           return decide(ClaimKind::less_equal, low + relate(known.second - known.first), high);
-         });
+  if (decide(ClaimKind::less_equal, low, high) ||
+      std::any_of(begun_.begin(), begun_.end(), [&](const auto& known) {
+        return decide(ClaimKind::less_equal, low + relate(known.second - known.first), high);
+      }))
+    return true;
+  // Of workgroups that share one, x/q + c <= b is x <= q (b - c) + q - 1.
+  for (const inlay::Term& term : low.terms()) {
+    const SymAtom& of = context_.atom(term.factors()[0].atom);
+    if (begun_.empty() || of.kind != AtomKind::floor_div || term.factors().size() > 1 ||
+        term.factors()[0].power > 1 || !(term.coefficient == Int(1)))
+      continue;
+    const Sym x = of.operands[0], q = of.operands[1];
+    const auto number = q.constant();
+    if (number && *number > Int(0) && x.as_atom() &&
+        less_equal(x, q * (high - low + context_.value(term.factors()[0].atom)) + q - Sym(1)))
+      return true;
+  }
+  return false;
 }
 
 Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {

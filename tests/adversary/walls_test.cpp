@@ -488,6 +488,120 @@ std::function<Program()> two_products(bool same_tiles, Pipeline pipeline, Sums s
   };
 }
 
+// y(b, m) = sum over k of x, whose axes lie as `place` says, in tiles of 16 of m and 16 of k that are loaded ahead; `from`: the tile of m that
+// is loaded where tile 0 is stored.
+struct Strided {
+  std::string axes, place;
+  Pipeline pipeline{.distance = 2, .ring = 2};
+  int multiple = 16, from = 0;
+  std::string table = {}; ///< a row's number comes from there
+};
+
+std::function<Program()> strided(Strided how) {
+  return [how] {
+    Program k("strided", target(), 64);
+    const Sym b = k.size("b", {.most = 8}), m = k.size("m", {.most = 64, .multiple = how.from ? 16 : 1}),
+              n = k.size("k", {.most = 256, .multiple = how.multiple});
+    (void)k.size("p", {.least = 0, .most = 64}); // of `place`
+    const auto in_order = [&](auto of_b, auto of_m, auto of_k) {
+      std::vector<decltype(of_b)> out;
+      for (const char c : how.axes) out.push_back(c == 'b' ? of_b : c == 'm' ? of_m : of_k);
+      return out;
+    };
+    const Tensor y = k.output("y", Element::f32, {b, m}),
+                 x = k.input("x", Element::f32, in_order(b, m, n), place_of(k, how.place)),
+                 ids = how.table.empty() ? Tensor{} : k.input(how.table, Element::i32, {m});
+    k.computes(y, [&](const auto& c) {
+      const Index row = how.table.empty() ? Index(c[1] + Sym(16 * how.from)) : k.at(ids, c[1]);
+      return k.sum(n, [&](Sym i) {
+        const std::vector<Index> at = in_order(Index(c[0]), row, Index(i));
+        return at.size() == 2 ? k(x, {at[0], at[1]}) : k(x, {at[0], at[1], at[2]});
+      });
+    });
+    const Sym row = k.workgroups(0, m, 16), matrix = k.workgroups(1, b, 1);
+    const Layout tv = rows_tv(16, 16, 1, 64), of_rows = without_axis(tv, 1);
+    const auto at = [&](char c) { return how.axes.find(c); };
+    const Fragment sum = k.zeros(Element::f32, of_rows, {16, 1});
+    const Fragment named = how.table.empty() ? Fragment{} : k.load(k.tile(ids, {16}, {row}), of_rows, 1);
+    k.loop(n, 16, how.pipeline, [&](Sym t) {
+      const Sym of_m = how.table.empty() ? row + Sym(how.from) : Sym(0);
+      View tile = k.tile(x, in_order(1, 16, 16), in_order(matrix, of_m, t));
+      if (!how.table.empty()) tile = tile.through(at('m'), named);
+      k.update(sum, {k.fold(Monoid::sum, k.load(tile.keep({at('m'), at('k')}), tv, 1), 1)}, sum_of);
+    });
+    k.store(sum, k.tile(y, {1, 16}, {matrix, row}).keep({1, 0}), 1);
+    return k;
+  };
+}
+
+// y(m) = sum over n of x where the column is past `begin`, in a loop up to column 128 and one behind it; `first`, `second`: with the mask.
+std::function<Program()> past_begin(int begin, bool first, bool second, Monoid monoid = Monoid::sum) {
+  return [=] {
+    Program k("past_begin", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 8}), n = k.size("n", {.least = 129, .most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, n});
+    const double empty = empty_element(monoid);
+    k.computes(y, [&](const auto& c) {
+      return k.fold(monoid, n, [&](Sym i) { return inside(begin, i, k(x, {c[0], i}), empty); });
+    });
+    const Sym row = k.workgroups(0, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const Fragment sum = k.full(empty, without_axis(tv, 1), {1, 1});
+    const auto trip = [&](bool masked) {
+      return [&, masked](Sym t) {
+        Fragment z = k.fill(k.load(k.tile(x, {1, 64}, {row, t}), tv, 1), 1, 64 * t, n, empty);
+        if (masked)
+          z = k.map({z},
+                    [&](const auto& v) { return inside(begin, Sym(64) * t + k.position(1), v[0], empty); });
+        k.update(sum, {k.fold(monoid, z, 1)},
+                 [&](const auto& v) { return monoid == Monoid::sum ? v[0] + v[1] : max(v[0], v[1]); });
+      };
+    };
+    k.loop(0, 128, 64, {.distance = 0, .ring = 1}, trip(first));
+    k.loop(128, n, 64, {.distance = 0, .ring = 1}, trip(second));
+    k.store(sum, k.tile(y, {1, 1}, {row, 0}), 1);
+    return k;
+  };
+}
+
+// y(h) = the sum of row h/divisor + shift of x, which has hk rows, for each of q hk + more.
+std::function<Program()> shared(int q, int divisor, int more = 0, int shift = 0) {
+  return [=] {
+    Program k("shared", target(), 64);
+    const Sym hk = k.size("hk", {.most = 64}), n = k.size("n", {.most = 1 << 10}),
+              h = Sym(q) * hk + Sym(more);
+    const Tensor y = k.output("y", Element::f32, {h, 1}), x = k.input("x", Element::f32, {hk, n});
+    const auto row = [&](Sym of) { return floor_div(of, Sym(divisor)) + Sym(shift); };
+    k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {row(c[0]), i}); }); });
+    const Sym w = k.workgroups(0, h, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+    k.loop(n, 64, {.distance = 2, .ring = 2}, [&](Sym t) {
+      k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(x, {1, 64}, {row(w), t}), tv, 1), 1)}, sum_of);
+    });
+    k.store(sum, k.tile(y, {1, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
+// y(m) = the fold of the one element that each row of x has in its tile of one column; twice: its double is claimed.
+std::function<Program()> one_column(Monoid monoid, bool held_by_four, int columns = 1, bool sums = false,
+                                    bool twice = false) {
+  return [=] {
+    Program k("one_column", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, 1}), x = k.input("x", Element::f32, {m, columns});
+    k.computes(y, [&](const auto& c) {
+      if (sums) return k.sum(columns, [&](Sym i) { return k(x, {c[0], i}); });
+      return twice ? k(x, {c[0], 0}) + k(x, {c[0], 0}) : k(x, {c[0], 0});
+    });
+    const Sym w = k.workgroups(0, m, 64);
+    const Layout tv = held_by_four ? without_axis(rows_tv(64, 4, 1, 64), 1) : rows_tv(64, 1, 1, 64);
+    k.store(k.fold(monoid, k.load(k.tile(x, {64, 1}, {w, 0}), tv, 1), 1), k.tile(y, {64, 1}, {w, 0}), 1);
+    return k;
+  };
+}
+
 } // namespace
 
 TEST_CASE("walls: D1, what a table says is loaded in the trip that gathers by it") {
@@ -722,6 +836,82 @@ TEST_CASE("walls: two loops over the same tiles of LDS") {
   all.push_back({"no barrier", "what is read from b_lds has arrived there",
                  two_products(true, {.distance = 2, .ring = 2}), sizes, without_barriers});
   attack(all);
+}
+
+TEST_CASE("walls: rows and matrices that are apart, loaded ahead") {
+  const std::vector<Sizes> sizes = {{1, 1, 16, 0}, {2, 17, 32, 5}, {3, 16, 80, 1}};
+  std::vector<Attack> all;
+  for (const auto& [axes, place] :
+       {std::pair("bmk", "(b,m,k):(m*(k+p),k+p,1)"), std::pair("bmk", "(b,m,k):(2*m*k,2*k,1)"),
+        std::pair("bmk", "(b,m,k):(m*512+p,512,1)"), std::pair("bmk", "(b,m,k):(k,b*k+p,1)"),
+        std::pair("bmk", "(b,m,k):(m*k,1,m)"), std::pair("bkm", "(b,k,m):((m+p)*k+p,m+p,1)"),
+        std::pair("bmk", "(b,m,k):(m,1,b*m)"), std::pair("kbm", "(k,b,m):(b*m+p,m,1)")})
+    for (const auto& [distance, ring] : {std::pair(2, 2), std::pair(3, 4)})
+      all.push_back({std::string(place) + ", distance " + std::to_string(distance), "",
+                     strided({axes, place, {.distance = distance, .ring = ring}}), sizes});
+  for (const int multiple : {1, 8})
+    all.push_back({"rows that end inside of a tile of " + std::to_string(multiple),
+                   "",
+                   strided({.axes = "bmk", .place = "(b,m,k):(m*(k+p),k+p,1)", .multiple = multiple}),
+                   {{2, 17, 24, 5}, {1, 3, 8, 0}}});
+  const std::string ends = "ends exactly what lies outside",
+                    seen = "no memory of its own is read: the other rows'";
+  attack(all);
+  attack({
+      {"rows nearer than they are long", ends, strided({"bmk", "(b,m,k):(m*k,k-8,1)"}), sizes, {}, seen},
+      {"rows so far apart as a size says", ends, strided({"bmk", "(b,m,k):(m*k,p,1)"}), sizes, {}, seen},
+      {"matrices nearer than they are large", ends, strided({"bmk", "(b,m,k):(m*k-m,1,m)"}), sizes, {}, seen},
+      {"columns nearer than they are long", ends, strided({"bmk", "(b,m,k):(m*k,1,p)"}), sizes, {}, seen},
+      {"the tile of rows after the last",
+       "begin inside it",
+       strided({.axes = "bmk", .place = "(b,m,k):(m*(k+p),k+p,1)", .from = 1}),
+       {{1, 16, 16, 0}, {1, 16, 32, 4}}},
+      {"the tile of columns after the last",
+       "y is what the specification says",
+       strided({.axes = "bmk", .place = "(b,m,k):(m*k,1,m)", .from = 1}),
+       {{1, 16, 16, 0}, {1, 32, 32, 4}}},
+  });
+}
+
+TEST_CASE("walls: a fold of one element is that element") {
+  const std::vector<Sizes> sizes = {{1}, {64}, {70}};
+  const std::string what = "y is what the specification says";
+  attack({
+      {"a sum", "", one_column(Monoid::sum, false), sizes},
+      {"a maximum", "", one_column(Monoid::max, false), sizes},
+      {"which four hold", "", one_column(Monoid::sum, true), sizes},
+      {"of several", "", one_column(Monoid::sum, false, 4), sizes},
+      {"of several, taken for all", "over the whole extent", one_column(Monoid::sum, false, 4, true), sizes},
+      {"taken for its double", what, one_column(Monoid::sum, false, 1, false, true), sizes},
+      {"which four hold, taken for its double", what, one_column(Monoid::sum, true, 1, false, true), sizes},
+  });
+}
+
+TEST_CASE("walls: masks that begin at a number, before a cut and behind it") {
+  const std::vector<Sizes> sizes = {{1, 129}, {3, 200}};
+  const std::string what = "whole extent";
+  attack({
+      {"both", "", past_begin(99, true, true), sizes},
+      {"both, a maximum", "", past_begin(99, true, true, Monoid::max), sizes},
+      {"the first alone", "", past_begin(99, true, false), sizes},
+      {"the first alone, up to the cut", "", past_begin(127, true, false), sizes},
+      {"the first alone, one past the cut", what, past_begin(128, true, false), sizes},
+      {"the second alone", "y is what", past_begin(99, false, true), sizes},
+      {"none", "y is what", past_begin(99, false, false), sizes},
+      {"both, past the cut", "", past_begin(150, true, true), sizes},
+  });
+}
+
+TEST_CASE("walls: workgroups that share a row") {
+  const std::vector<Sizes> sizes = {{1, 1}, {3, 70}};
+  attack({
+      {"two", "", shared(2, 2), sizes},
+      {"eight", "", shared(8, 8), sizes},
+      {"fewer than there are", "", shared(2, 4), sizes},
+      {"one more than there are", "begin inside it", shared(2, 2, 1), sizes},
+      {"more rows than there are", "begin inside it", shared(4, 2), sizes},
+      {"the next row", "begin inside it", shared(2, 2, 0, 1), sizes},
+  });
 }
 
 } // namespace walls

@@ -390,7 +390,9 @@ Term Interpreter::complete_term(Term t) {
            describe(t),
            "wanted [0, " + to_string(t.limit) + ")" + of_limit() +
                (t.has_part ? ", and each work-item has a part alone: k.fold(..) along the axis joins them"
-                           : "\n  hint   loops and folds before what takes it, which leave no element out"));
+                : far_branch_.empty()
+                    ? "\n  hint   loops and folds before what takes it, which leave no element out"
+                    : ""));
   if (whole)
     prove(
         "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",

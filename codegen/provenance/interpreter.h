@@ -249,7 +249,7 @@ private:
   void loop(State s, const CodeRegion& r, std::size_t index);
   // Registers of iterations: one trip later, each is one iteration nearer.
   void shift(State& s);
-  [[noreturn]] static void not_inductive(const std::string& why, const std::string& about = {});
+  [[noreturn]] void not_inductive(const std::string& why, const std::string& about = {});
   // Refuses a load of the loop that nothing waits for, because nothing takes it.
   void taken_by_nothing(const CodeRegion& r);
   // What follows is about the register that the loop's instruction writes: its line is the claim's.

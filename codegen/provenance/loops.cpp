@@ -568,11 +568,10 @@ void Interpreter::shift(State& s) {
 }
 
 void Interpreter::not_inductive(const std::string& why, const std::string& about) {
-  refute("the loop's state repeats from round to round", about,
-         why +
-             "\n  hint   what goes on from trip to trip is a sum, a maximum or a minimum, k.update(x, [y], "
-             "..) of a "
-             "fragment that stands before the loop; a tile in LDS is written in each trip before it is read");
+  const char* const hint = "\n  hint   what goes on from trip to trip is a sum, a maximum or a minimum, "
+                           "k.update(x, [y], ..) of a fragment that stands "
+                           "before the loop; a tile in LDS is written in each trip before it is read";
+  refute("the loop's state repeats from round to round", about, far_branch_.empty() ? why + hint : why);
 }
 
 void Interpreter::taken_by_nothing(const CodeRegion& r) {

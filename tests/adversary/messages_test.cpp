@@ -70,8 +70,8 @@ TEST_CASE("messages: a size is its name, not what the claims make of it") {
   CHECK_THAT(refusal(rows(4, 4, "")),
              Contains("elements from n on take part") && Contains("inside(index, n, .., that)"));
   CHECK_THAT(refusal(rows(1, 1, "")), Contains("elements from n on take part"));
-  CHECK_THAT(refusal(tile(1, 1)), Contains("k.fill(x, axis, 0, n, -INFINITY)"));
-  CHECK_THAT(refusal(tile(4, 4)), Contains("k.fill(x, axis, 0, n, -INFINITY)"));
+  CHECK_THAT(refusal(tile(1, 1)), Contains("k.fill(x, 1, 0, n, -INFINITY)"));
+  CHECK_THAT(refusal(tile(4, 4)), Contains("k.fill(x, 1, 0, n, -INFINITY)"));
 }
 
 TEST_CASE("messages: a number that is read from memory is its entry") {

@@ -500,6 +500,44 @@ class FalseProofs(unittest.TestCase):
         with self.assertRaisesRegex(inlay.ProgramError, why):
             build()
 
+    def test_what_to_write_is_said(self):
+        def rows(monoid, spec, of, extent=lambda n, lens: n, adds=None, distance=0, **facts):
+            k = Program("rows", "gfx942", 64)
+            m, n = k.size("m", most=1 << 10), k.size("n", **{"most": 1 << 12, **facts})
+            y, x, lens = k.output("y", "f32", [m, 1]), k.input("x", "f32", [m, n]), k.input("lens", "i32", [m])
+            k.computes(y, lambda i, _: k.fold(monoid, n, lambda j: spec(x[i, j])))
+            w, tv = k.workgroups(0, m, 1), rows_tv(1, 64, 1, 64)
+            acc = k.full(-math.inf if monoid == "max" else 0, codegen.without_axis(tv, 1), [1, 1])
+            @k.loop(extent(n, k.uniform(lens, w)), 64, distance=distance, ring=distance + 1)
+            def trip(t):
+                v = k.map([k.load(k.tile(x, [1, 64], [w, t]), tv, 1)], of)
+                k.update(acc, [k.fold(monoid, v, 1)], adds or (lambda a, b: codegen.max(a, b) if monoid == "max" else a + b))
+            k.store(acc, k.tile(y, [1, 1], [w, 0]), 1)
+            return k.build()
+
+        def shifted():
+            k = Program("shifted", "gfx942", 64)
+            n = k.size("n", most=1 << 10)
+            y, x = k.output("y", "f32", [n]), k.input("x", "f32", [256])
+            k.computes(y, lambda i: x[(i - 4) % 256])
+            w, tv = k.workgroups(0, n, 64), line_tv(64, 1, 64)
+            k.store(k.load(k.tile(x, [64], [0]), tv, 1), k.tile(y, [64], [w]), 1)
+            return k.build()
+
+        one = lambda v: v
+        for build, why in (
+            (lambda: rows("max", one, one), r"hint   k.fill\(x, 1, 64\*trip, n, -INFINITY\)"), (lambda: rows("max", one, one, distance=2), r"k.fill\(x, 1, 64\*trip, n, "),
+            (lambda: rows("sum", exp, exp), r"k.fill\(x, 1, 64\*trip, n, 0\)"), (lambda: rows("sum", one, one, lambda n, _: n // 2), r"the loop to n/2 may have no trip: k.if_less\(0, n/2, "),
+            (lambda: rows("sum", one, one, lambda n, number: number), r"the loop to lens\[wg_x\] may have no trip: k.if_less\(0, lens"),
+            (lambda: rows("sum", one, one, lambda n, _: codegen.min(n, 128), least=256), r"wanted \[0, n\), where n is 256 to 4096\n *hint   loops and folds before"),
+            (shifted, r"\(64\*wg_x\+c0-4\)%256"),
+        ):
+            with self.subTest(why):
+                self.refused(build, why)
+
+    def test_a_window_of_two_tiles_is_loaded_ahead(self):
+        importlib.import_module("sliding_window").main("gfx942", 65)  # checks its result
+
     def sums_rows(self, k, x, n, w, tv, s, distance=0):
         """A loop over n: what follows it knows how many trips it had."""
         @k.loop(n, 64, distance=distance, ring=distance + 1)

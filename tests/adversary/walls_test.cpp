@@ -585,8 +585,8 @@ std::function<Program()> shared(int q, int divisor, int more = 0, int shift = 0)
 }
 
 // y(m) = the fold of the one element that each row of x has in its tile of one column; twice: its double is claimed.
-std::function<Program()> one_column(Monoid monoid, bool held_by_four, int columns = 1, bool sums = false,
-                                    bool twice = false) {
+std::function<Program()> one_column(Monoid monoid, const std::string& held, int columns = 1,
+                                    bool sums = false, bool twice = false) {
   return [=] {
     Program k("one_column", target(), 64);
     const Sym m = k.size("m", {.most = 1 << 10});
@@ -596,7 +596,7 @@ std::function<Program()> one_column(Monoid monoid, bool held_by_four, int column
       return twice ? k(x, {c[0], 0}) + k(x, {c[0], 0}) : k(x, {c[0], 0});
     });
     const Sym w = k.workgroups(0, m, 64);
-    const Layout tv = held_by_four ? without_axis(rows_tv(64, 4, 1, 64), 1) : rows_tv(64, 1, 1, 64);
+    const Layout tv = parse_layout(held);
     k.store(k.fold(monoid, k.load(k.tile(x, {64, 1}, {w, 0}), tv, 1), 1), k.tile(y, {64, 1}, {w, 0}), 1);
     return k;
   };
@@ -875,15 +875,18 @@ TEST_CASE("walls: rows and matrices that are apart, loaded ahead") {
 
 TEST_CASE("walls: a fold of one element is that element") {
   const std::vector<Sizes> sizes = {{1}, {64}, {70}};
-  const std::string what = "y is what the specification says";
+  const std::string what = "y is what the specification says", one = "(64,1):(1@0,0)",
+                    four = "((4,16),4):((0,1@0),16@0)";
   attack({
-      {"a sum", "", one_column(Monoid::sum, false), sizes},
-      {"a maximum", "", one_column(Monoid::max, false), sizes},
-      {"which four hold", "", one_column(Monoid::sum, true), sizes},
-      {"of several", "", one_column(Monoid::sum, false, 4), sizes},
-      {"of several, taken for all", "over the whole extent", one_column(Monoid::sum, false, 4, true), sizes},
-      {"taken for its double", what, one_column(Monoid::sum, false, 1, false, true), sizes},
-      {"which four hold, taken for its double", what, one_column(Monoid::sum, true, 1, false, true), sizes},
+      {"a sum", "", one_column(Monoid::sum, one), sizes},
+      {"a maximum", "", one_column(Monoid::max, one), sizes},
+      {"which four hold", "", one_column(Monoid::sum, four), sizes},
+      {"which each holds twice", "no index is the coordinate", one_column(Monoid::sum, "(64,2):(1@0,0)"),
+       sizes},
+      {"of several", "", one_column(Monoid::sum, one, 4), sizes},
+      {"of several, taken for all", "over the whole extent", one_column(Monoid::sum, one, 4, true), sizes},
+      {"taken for its double", what, one_column(Monoid::sum, one, 1, false, true), sizes},
+      {"which four hold, taken for its double", what, one_column(Monoid::sum, four, 1, false, true), sizes},
   });
 }
 

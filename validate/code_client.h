@@ -702,7 +702,10 @@ private:
         ElementAccess named = u->known.empty() ? *first : resolved(*first, u->known, false);
         if (is_load && (!u->known.empty() || run_.is_seen(first->name->tensor))) {
           const int with = trip(named), without = u->known.empty() ? with : trip(*first);
-          if (without >= 0 && (with < 0 || (without < with && !several_loops)))
+          // Of two names in one trip the one that says less of the path is that of the same instruction.
+          const bool sooner =
+              without < with || (without == with && !run_.in_place.contains(first->name->tensor));
+          if (without >= 0 && (with < 0 || (sooner && !several_loops)))
             named = *first;
           else if (const auto e = with < 0 ? same_of_code(*first, u->known) : std::nullopt)
             named = *e;

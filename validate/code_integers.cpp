@@ -77,11 +77,12 @@ Sym CodeRun::integer(const MapAt& m, Expr e) {
                                             : TermKind::multiply_high_unsigned,
                      integer(m, argument(e, 0)), integer(m, argument(e, 1)));
   case Fn::choose: {
-    const Formulas::Condition c = condition(m, argument(e, 0));
-    if (c.never) return integer(m, argument(e, 2));
+    const auto c = condition(m, argument(e, 0));
+    if (!c) return symbol_of(signed_value(m, e));
+    if (c->never) return integer(m, argument(e, 2));
     const Sym otherwise = integer(m, argument(e, 2));
     Sym s = integer(m, argument(e, 1));
-    for (const Sym& d : c.all) s = select(less_equal(Sym(0), d), s, otherwise);
+    for (const Sym& d : c->all) s = select(less_equal(Sym(0), d), s, otherwise);
     return s;
   }
   default: not_followed();
@@ -134,35 +135,37 @@ Number CodeRun::folded(Monoid monoid, std::span<const Number> elements) {
   return all;
 }
 
-Formulas::Condition CodeRun::condition(const MapAt& m, Expr e) {
+std::optional<Formulas::Condition> CodeRun::condition(const MapAt& m, Expr e) {
   const ExprNode& n = e.node();
   const bool is_signed = n.fn == Fn::word_less_signed, is_equality = n.fn == Fn::word_equal;
+  Formulas::Condition c;
   if (!is_signed && !is_equality && n.fn != Fn::word_less) { // not 0
     const auto s = formulas->as_unsigned(integer(m, e));
-    if (!s) not_followed();
-    Formulas::Condition c;
+    if (!s) return std::nullopt;
     Formulas::require(c, *s - Sym(1));
     return formulas->canonical(c);
   }
   const auto side = [&](std::size_t k) {
     const Sym s = integer(m, argument(e, k));
-    const auto in =
-        is_signed ? formulas->as_signed(s) : formulas->operation(TermKind::bit_and, s, Sym(0xffffffffLL));
-    if (!in) not_followed();
-    return *in;
+    return is_signed ? formulas->as_signed(s) : formulas->operation(TermKind::bit_and, s, Sym(0xffffffffLL));
   };
-  const Sym a = side(0), b = side(1);
-  Formulas::Condition c;
+  const auto a = side(0), b = a ? side(1) : a;
+  if (!b) return std::nullopt;
   if (is_equality) {
-    Formulas::require(c, a - b);
-    Formulas::require(c, b - a);
+    Formulas::require(c, *a - *b);
+    Formulas::require(c, *b - *a);
   } else {
-    Formulas::require(c, b - a - Sym(1));
+    Formulas::require(c, *b - *a - Sym(1));
   }
   return formulas->canonical(c);
 }
 
-Number CodeRun::truth(const MapAt& m, Expr e) { return holds(condition(m, e)); }
+Number CodeRun::truth(const MapAt& m, Expr e) {
+  if (const auto c = condition(m, e)) return holds(*c);
+  // Of words with a sign that may be anything, as ValuesOfWords::truth has it.
+  if (e.node().fn != Fn::word_less_signed) not_followed();
+  return arithmetic->less(signed_value(m, argument(e, 0)), signed_value(m, argument(e, 1)));
+}
 
 Number CodeRun::holds(const Formulas::Condition& c) {
   for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));

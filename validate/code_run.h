@@ -241,8 +241,8 @@ private:
   /// As a number with a sign.
   Number signed_value(const MapAt& at, codegen::Expr e);
   Sym operation(TermKind kind, Sym a, Sym b);
-  /// That it is not 0.
-  Formulas::Condition condition(const MapAt& at, codegen::Expr e);
+  /// That it is not 0; nothing where that has no formula.
+  std::optional<Formulas::Condition> condition(const MapAt& at, codegen::Expr e);
   /// 1 where it is not 0, else 0.
   Number truth(const MapAt& at, codegen::Expr e);
   /// In [0, 2^32), or of another expression its value; NaN where that is not sure.

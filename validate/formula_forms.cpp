@@ -91,6 +91,15 @@ Sym Formulas::normal(Sym d) {
   return out;
 }
 
+bool Formulas::has_extreme(Sym s) {
+  for (const Term& t : s.terms())
+    for (const Factor& f : t.factors()) {
+      const AtomKind kind = s.context()->atom(f.atom).kind;
+      if (kind == AtomKind::min || kind == AtomKind::max) return true;
+    }
+  return false;
+}
+
 void Formulas::require(Condition& c, Sym d) {
   d = normal(d);
   // The least of two is at least something when both are: one comparison is two, whoever has joined them.

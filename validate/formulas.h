@@ -130,6 +130,8 @@ public:
   /// In normal form, without what holds in every launch: what the sizes decide may be seen with them or with their parts alone.
   [[nodiscard]] Condition left_open(const Condition& c) { return asked(canonical(asked(c))); }
   [[nodiscard]] static bool has_quotient(Sym s);
+  /// Whether a least or a largest of several is in it.
+  [[nodiscard]] static bool has_extreme(Sym s);
 
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }

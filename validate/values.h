@@ -139,6 +139,8 @@ public:
   [[nodiscard]] virtual std::optional<bool> at_least(Number a, Number b) = 0;
   /// a >= b ? yes : no. Two comparisons of the same numbers are the same.
   [[nodiscard]] virtual Number choice(Number a, Number b, Number yes, Number no) = 0;
+  /// a < b ? 1 : 0, of integers in i32.
+  [[nodiscard]] virtual Number less(Number a, Number b) = 0;
 };
 
 /// Real numbers with a bound of how far a machine may be off that rounds after each operation: a float each, in one word.
@@ -188,6 +190,7 @@ public:
     const auto which = at_least(a, b);
     return !which ? number(real(yes), INFINITY) : *which ? yes : no;
   }
+  Number less(Number a, Number b) override { return choice(a, b, number(0), number(1)); }
   Number of(Function f, Number x) override {
     const bool positive = error(x) < real(x);
     switch (f) {
@@ -302,6 +305,12 @@ public:
   }
   Number choice(Number a, Number b, Number yes, Number no) override {
     return chosen(comparison(a, b), yes, no);
+  }
+  /// Of a number c, c < b is b >= c + 1, as b > c is of LLVM's constants.
+  Number less(Number a, Number b) override {
+    if (const auto c = constants_.find(a); c != constants_.end() && c->second < 0x7fffffff)
+      return comparison(b, constant(c->second + 1));
+    return subtract(1, comparison(a, b));
   }
   /// condition ? yes : no, remembered where both are constants or such choices.
   Number chosen(Number condition, Number yes, Number no) {

@@ -71,7 +71,17 @@ Word ValuesOfWords::anything() {
 Number ValuesOfWords::of(const Formulas::Condition& c) {
   if (c.never) return 0;
   Number n = 1;
-  for (const Sym& d : c.all) n = multiply(n, of(d));
+  for (const Sym& d : c.all) {
+    if (Formulas::has_extreme(d)) { // of -min(a, b) it is not that a >= 1 and b >= 1
+      Formulas::Condition otherwise;
+      Formulas::require(otherwise, -d - Sym(1));
+      if (otherwise.all != std::vector{Formulas::normal(-d - Sym(1))}) {
+        n = multiply(n, subtract(1, of(otherwise)));
+        continue;
+      }
+    }
+    n = multiply(n, of(d));
+  }
   return n;
 }
 
@@ -491,14 +501,10 @@ std::optional<Number> ValuesOfWords::truth(Word condition) {
     return all ? n : subtract(1, n);
   }
   case TermKind::bit: return t_.raw(condition) == 0 ? compared(t_.children(condition)[0]) : std::nullopt;
-  case TermKind::less_signed: { // of integers c < x is x >= c + 1, as x > c is of LLVM's constants
+  case TermKind::less_signed: {
     const Word x = t_.children(condition)[0], y = t_.children(condition)[1];
-    const auto b = read(y, Element::i32, 0);
-    if (const auto c = t_.value(x); c && b && *c != 0x7fffffffU)
-      return arithmetic_->comparison(
-          *b, arithmetic_->constant(static_cast<std::int32_t>(static_cast<std::uint32_t>(*c)) + 1.0));
-    const auto a = read(x, Element::i32, 0);
-    return a && b ? std::optional(subtract(1, arithmetic_->comparison(*a, *b))) : std::nullopt;
+    const auto a = read(x, Element::i32, 0), b = a ? read(y, Element::i32, 0) : a;
+    return b ? std::optional(arithmetic_->less(*a, *b)) : std::nullopt;
   }
   default: return std::nullopt;
   }

@@ -84,6 +84,7 @@ struct Home {
   u32 head = 0;
   u32 visit = 0; ///< of the arrival at which the state must be of the same form
   u32 period = 0;
+  bool growing = false; ///< see repeats
 };
 
 struct WaveRun {
@@ -228,6 +229,7 @@ private:
   void compare(const WaveRun& a, const WaveRun& b, Varying& varying, bool first);
   void check_home(State& state, WaveRun& run, std::size_t wave);
   std::string signature(const WaveRun& run, u32 slack);
+  bool repeats(const WaveRun& from, const WaveRun& to, u32 slack, bool growing);
   bool overlap(u32 a, u32 b);
   u32 footprint(Footprint f);
   void find(State& state, OrderFinding f, u32 site, u32 other_site);

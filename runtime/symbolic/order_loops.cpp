@@ -10,7 +10,6 @@ std::string Explorer::signature(const WaveRun& run, u32 slack) {
   for (const Pending& p : run.pending) {
     put(static_cast<u64>(p.op - setting_.code->operations.data()));
     put(p.counters);
-    put(std::min(p.after, 64U));
     put(p.access == open_end ? 0 : u64{run.barriers} - run.trace[p.access].issue + 1);
   }
   // What is done is met or not met by others whatever its number and order.
@@ -24,6 +23,17 @@ std::string Explorer::signature(const WaveRun& run, u32 slack) {
   for (const auto& m : met)
     for (const u64 v : m) put(v);
   return s;
+}
+
+/// Whether a head is as the other one, but for registers. `growing`: of what is in flight more may have come after it: where that is taken for
+/// as little as at the first head, a wait covers no more than it does in any trip.
+bool Explorer::repeats(const WaveRun& from, const WaveRun& to, u32 slack, bool growing) {
+  if (signature(from, slack) != signature(to, slack)) return false;
+  for (std::size_t k = 0; k < from.pending.size(); ++k) {
+    const u32 a = std::min(from.pending[k].after, 64U), b = std::min(to.pending[k].after, 64U);
+    if (growing ? b < a : a != b) return false;
+  }
+  return true;
 }
 
 void Explorer::compare(const WaveRun& from, const WaveRun& to, Varying& v, bool first) {
@@ -142,7 +152,7 @@ void Explorer::check_home(State& state, WaveRun& run, std::size_t wave) {
     if (o.start)
       slack = std::max(slack, std::max(o.start->run.barriers, run.start->run.barriers) -
                                   std::min(o.start->run.barriers, run.start->run.barriers));
-  if (signature(run.start->run, slack) != signature(run, slack))
+  if (!repeats(run.start->run, run, slack, run.home->growing))
     throw NoInvariant{"what is in flight at the head of the loop at " + place(run.home->head) +
                       " does not repeat"};
 }
@@ -155,7 +165,9 @@ void Explorer::abstract(State& state) {
   // One abstract run a loop and what is fixed there is enough for all paths that reach the loop in the same form; which
   // form it is, is seen from the heads and from what is in flight.
   std::string why = "the state at the loop's head does not repeat";
-  for (u32 period = 1; period <= 4; ++period) {
+  for (u32 way = 0; way < 8; ++way) {
+    const u32 period = way % 4 + 1;
+    const bool growing = way >= 4;
     std::vector<Varying> varying(state.waves.size());
     bool possible = true;
     for (std::size_t k = 0; k < state.waves.size() && possible; ++k) {
@@ -166,7 +178,7 @@ void Explorer::abstract(State& state) {
       if (!possible) break;
       const WaveRun& from = kept[kept.size() - 1 - period]->run;
       const WaveRun& to = kept.back()->run;
-      if (signature(from, 2) != signature(to, 2)) {
+      if (!repeats(from, to, 2, growing)) {
         why = "what is in flight at the head of the loop at " + place(r.cut_head) + " does not repeat";
         possible = false;
         break;
@@ -235,7 +247,7 @@ void Explorer::abstract(State& state) {
         copy.steps.emplace_back(u, std::move(steps));
         copy.cut = false;
         copy.visits[r.cut_head] = 0;
-        copy.home = Home{r.cut_head, period + 1, period};
+        copy.home = Home{r.cut_head, period + 1, period, growing};
         copy.snapshots.clear();
         copy.start = std::make_shared<const Snapshot>(Snapshot{copy});
         next.waves.push_back(std::move(copy));

@@ -116,6 +116,8 @@ void Explorer::issue(WaveRun& run, const Operation& op, u8 counters, bool ordere
     if (!p.full || p.access != open_end || fills) run.pending[out++] = p;
   }
   run.pending.resize(out);
+  // What fills no register and touches no LDS has counted for those before it: nobody asks for it again, and a loop may issue any number.
+  if (access == open_end && op.writes.empty() && op.cls != Class::scalar_memory) return;
   run.pending.push_back({&op, access, counters, ordered, 0});
 }
 

@@ -84,7 +84,65 @@ Program stream_copy(double add = 1.0) {
   return k;
 }
 
+/// Y = X W^T of few rows, operands straight in registers.
+Program few_rows(const codegen::Pipeline& stages) {
+  const Target& target = Target::named("gfx942");
+  const Element e = Element::bf16;
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, e, e, Element::f32, 16), 1, 2, 16, 32, 32, 8);
+  Program k("few_rows", target, mma.threads());
+  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 20, .multiple = 4}),
+            depth = k.size("k", {.most = 1 << 20, .multiple = 8});
+  const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", e, {m, depth}),
+               w = k.input("w", e, {n, depth});
+  k.computes(y, [&](const auto& i) {
+    return k.sum(depth, [&](Sym l) { return k(x, {i[0], l}) * k(w, {i[1], l}); });
+  });
+  const Sym bn = k.workgroups(0, n, 32), bm = k.workgroups(1, m, 16);
+  const Fragment acc = k.zeros(Element::f32, mma.c(), {16, 32});
+  k.loop(depth, 32, stages, [&](Sym t) {
+    const Fragment a = k.load(k.tile(x, {16, 32}, {bm, t}), mma.a(), 8);
+    k.mma(acc, a, k.load(k.tile(w, {32, 32}, {bn, t}), mma.b(), 8), mma);
+  });
+  k.store(acc, k.tile(y, {16, 32}, {bm, bn}), 4);
+  return k;
+}
+
 } // namespace
+
+TEST_CASE("validation: a product whose operands go straight to registers, in several stages") {
+  // Of one trip the last tile is the first one: an element has two names then, and each operand is of its own.
+  const kernels::Artifact a = kernels::build(few_rows({.distance = 2, .ring = 2}));
+  const CodeReport r = judged(a);
+  INFO(text_of(r));
+  CHECK(r.verdict == Verdict::validated);
+  CHECK(judged(kernels::build(few_rows({.distance = 1, .ring = 2}))).verdict == Verdict::validated);
+  CodeOptions symbols; // no numbers, which would refute it first
+  symbols.first_runs = symbols.refuter_runs = 0;
+  symbols.order = false;
+  symbols.budget = 300'000;
+  for (const std::size_t at : places_of(a, "v_mfma")) { // another register as an operand
+    kernels::Bytes bytes = a.hsaco;
+    bytes[at + 4] ^= std::byte{2};
+    const CodeReport changed = judged(a, bytes, a.source->code, symbols);
+    INFO("at " << at << ": " << text_of(changed));
+    CHECK(changed.verdict != Verdict::validated);
+  }
+}
+
+TEST_CASE("validation: loads in flight over a loop that stores without waiting") {
+  const kernels::Artifact a = build("attention_blocks", {});
+  const CodeReport r = judged(a);
+  INFO(text_of(r));
+  CHECK(r.verdict == Verdict::validated);
+  CodeOptions order;
+  order.symbols = false;
+  order.first_runs = order.refuter_runs = 0;
+  for (const std::size_t at : places_of(a, "s_waitcnt vmcnt")) { // one more may be in flight
+    kernels::Bytes bytes = a.hsaco;
+    bytes[at] = static_cast<std::byte>(std::to_integer<unsigned>(bytes[at]) + 1);
+    CHECK(judged(a, bytes, a.source->code, order).order != Verdict::validated);
+  }
+}
 
 TEST_CASE("validation: a loop that holds nothing from trip to trip and stores a tile in each") {
   const kernels::Artifact a = kernels::build(stream_copy());

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|stream|recent|tops|parts|f64] [--budget STEPS] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|integers|bits|options|windows|tables|turns|ahead|stream|blocks|recent|tops|parts|f64] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -387,6 +387,32 @@ std::vector<Subject> subjects(const std::string& more) {
             {"grouped_gating", // with logits beside ranks
              {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}, {"dtype", "bf16"}},
              counts}};
+  if (more == "blocks") { // comparisons of differences of what memory says, loops whose end is the least of two
+    const auto sequences = shaped({"sequences", "blocks", "pages"}, {{1, 1, 1},
+                                                                     {5, 3, 256},
+                                                                     {4, 2, 64},
+                                                                     {5, 1, 65},
+                                                                     {6, 3, 200},
+                                                                     {5, 4, 127},
+                                                                     {2, 2, 128},
+                                                                     {7, 2, 33},
+                                                                     {5, 5, 300},
+                                                                     {3, 1, 192}});
+    const auto entries = shaped({"n", "experts"}, {{4, 1},
+                                                   {64, 2},
+                                                   {68, 3},
+                                                   {200, 8},
+                                                   {512, 64},
+                                                   {60, 256},
+                                                   {256, 17},
+                                                   {332, 5},
+                                                   {516, 33},
+                                                   {128, 100}});
+    return {{"attention_blocks", {}, sequences},
+            {"attention_blocks", {{"window", "70"}, {"arch", "gfx950"}}, sequences},
+            {"attention_blocks", {{"causal", "no"}, {"tile", "128"}}, sequences},
+            {"moe_places", {}, entries}};
+  }
   if (more == "recent") { // states in place
     const auto steps =
         shaped({"batch", "heads"},

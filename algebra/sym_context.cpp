@@ -41,25 +41,30 @@ public:
   const T* find_or_make(std::uint64_t hash, Same same, Make make) {
     if (slots_.empty() || 2 * (items_.size() + 1) > slots_.size()) grow();
     std::size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at]; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at]->hash == hash && same(*slots_[at])) return slots_[at];
+    for (; slots_[at].item; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && same(*slots_[at].item)) return slots_[at].item;
     items_.push_back(make());
-    return slots_[at] = &items_.back();
+    slots_[at] = {hash, &items_.back()};
+    return slots_[at].item;
   }
 
 private:
   void grow() {
-    std::vector<const T*> old = std::move(slots_);
-    slots_.assign(old.empty() ? 64 : 2 * old.size(), nullptr);
-    for (const T* item : old) {
-      if (!item) continue;
-      std::size_t at = item->hash & (slots_.size() - 1);
-      while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = item;
+    std::vector<Slot> old = std::move(slots_);
+    slots_.assign(old.empty() ? 64 : 2 * old.size(), {});
+    for (const Slot& s : old) {
+      if (!s.item) continue;
+      std::size_t at = s.hash & (slots_.size() - 1);
+      while (slots_[at].item) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = s;
     }
   }
   std::deque<T> items_;
-  std::vector<const T*> slots_;
+  struct Slot {
+    std::uint64_t hash = 0;
+    const T* item = nullptr;
+  };
+  std::vector<Slot> slots_;
 };
 
 } // namespace

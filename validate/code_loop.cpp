@@ -249,23 +249,19 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   // The code is in its loop at each of these heads: first + period u <= trips - 1. At least 1, as in flow_options.
   const std::int64_t most =
       trips.upper ? std::max<std::int64_t>((trips.upper->value() - 1 - a.first) / a.period, 1) : 0x7fffffff;
-  a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
-  // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
-  a.u =
-      symbol_of(formulas_->context(), codegen::SymbolKind::periods, {periods, most}, "", {Int(0), Int(most)});
-  formulas_->name(a.periods, a.u);
-  const bool windows = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const codegen::Tensor& x) {
-    return x.space == codegen::Space::window;
-  });
-  if (shape_->next || windows) code_run_->names.watch({*a.u.as_atom()});
+  if (a.periods == 0) { // one for all rounds, so that what was made of it is known in the next one
+    a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
+    // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
+    a.u = symbol_of(formulas_->context(), codegen::SymbolKind::periods, {periods, most}, "",
+                    {Int(0), Int(most)});
+    formulas_->name(a.periods, a.u);
+    const bool windows = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const codegen::Tensor& x) {
+      return x.space == codegen::Space::window;
+    });
+    if (shape_->next || windows) code_run_->names.watch({*a.u.as_atom()});
+  }
   a.base = known_of(one.path());
   a.facts = a.base;
-  const AtomId u_atom = *a.u.as_atom();
-  if (a.last_u) { // its symbol is new
-    const std::pair<AtomId, Sym> renamed[] = {{*a.last_u, a.u}};
-    for (Sym& d : a.invariants) d = substitute(d, renamed);
-  }
-  a.last_u = u_atom;
   for (const Sym& d : a.invariants) a.facts.push_back(formulas_->fact(d));
   a.facts.push_back(formulas_->fact(loop_trips() - Sym(1) - Sym(a.first) - Sym(a.period) * a.u));
   a.facts.push_back(formulas_->fact(a.u));

@@ -231,7 +231,13 @@ private:
   Number map_value(const MapAt& at, codegen::Expr e);
   /// A formula of a map, of that element.
   [[nodiscard]] Sym formula_at(const MapAt& at, Sym s) {
-    return now(substitute(s, positions(at.inst, at.thread, at.element)));
+    const std::size_t elements = at.inst.position.size();
+    if (elements == 0) return now(s);
+    auto& of = placed_[{&at.inst, s}];
+    if (of.empty()) of.resize(static_cast<std::size_t>(threads_) * elements);
+    auto& placed = of[static_cast<std::size_t>(at.thread) * elements + static_cast<std::size_t>(at.element)];
+    if (!placed) placed = substitute(s, positions(at.inst, at.thread, at.element));
+    return now(*placed);
   }
   [[nodiscard]] Number number_of(Sym s);
   // Integers of a map (code_integers.cpp).
@@ -274,6 +280,8 @@ private:
   int threads_;
   std::unordered_map<const codegen::Inst*, Prepared> prepared_;
   std::unordered_map<const codegen::Inst*, std::vector<Position>> positions_; ///< [work-item][element]
+  std::map<std::pair<const codegen::Inst*, Sym>, std::vector<std::optional<Sym>>>
+      placed_; ///< formulas of maps with the position of [work-item][element]
   std::map<const codegen::Atom*, MatrixProduct> products_of_;
   friend class Matcher;
 };

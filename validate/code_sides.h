@@ -433,7 +433,6 @@ struct Sides::Abstract {
   bool changed = false;
   std::vector<bool> way; ///< how the conditions went from the first head to the second
   bool guessed = false;  ///< invariants have been looked for
-  std::optional<AtomId> last_u;
   // States of the code after r more trips, made when wanted.
   std::vector<CodeRun::State> runs;
   std::vector<Events> stores;  ///< of each of these trips

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 
 namespace inlay::kernels::validate {
 
@@ -159,6 +161,75 @@ Sym Formulas::without_factors(Sym s) {
     s = substitute(s, rule);
   }
   return s;
+}
+
+namespace {
+using Wide = __int128;
+constexpr std::int64_t few_digits = std::int64_t{1} << 40;
+constexpr Wide widest = Wide{1} << 70; ///< times a number of few digits, 2^17 of that are no more than fits
+
+bool is_small(const Int& n) { return n.value() > -few_digits && n.value() < few_digits; }
+
+/// floor(x / d) by itself, d > 1 a small number: x and d.
+std::optional<std::pair<Sym, std::int64_t>> fraction(Sym s, const Term& t) {
+  if (t.factors().size() != 1 || t.factors()[0].power != 1) return std::nullopt;
+  const SymAtom& atom = s.context()->atom(t.factors()[0].atom);
+  const auto d = atom.kind == AtomKind::floor_div ? atom.operands[1].constant() : std::nullopt;
+  return d && *d > Int(1) && is_small(*d) ? std::optional(std::pair(atom.operands[0], d->value()))
+                                          : std::nullopt;
+}
+
+/// A number that all quotients can be brought to; 0: none that is small.
+std::int64_t denominator(Sym s) {
+  std::int64_t all = 1;
+  for (const Term& t : s.terms())
+    if (const auto f = fraction(s, t)) {
+      const std::int64_t inner = denominator(f->first);
+      if (inner == 0 || inner > few_digits / f->second) return 0;
+      const std::int64_t of = inner * f->second, more = of / std::gcd(all, of);
+      if (all > few_digits / more) return 0;
+      all *= more;
+    }
+  return all;
+}
+
+/// `times` s, monomials in `linear`, what is left of it between low and high.
+bool spread(Sym s, Wide times, std::map<Sym, Wide>& linear, Wide& low, Wide& high) {
+  if (!is_small(s.constant_term()) || times > widest || times < -widest) return false;
+  low += times * s.constant_term().value(), high += times * s.constant_term().value();
+  for (const Term& t : s.terms()) {
+    if (!is_small(t.coefficient)) return false;
+    const Wide c = times * t.coefficient.value();
+    if (const auto f = fraction(s, t)) {
+      const Wide part = c / f->second, cut = part * (f->second - 1);
+      if (!spread(f->first, part, linear, low, high)) return false;
+      (cut > 0 ? low : high) -= cut;
+    } else {
+      linear[s.context()->product(Int(1), t.factors())] += c;
+    }
+  }
+  return true;
+}
+} // namespace
+
+Interval Formulas::range_of_fractions(Sym s) {
+  const std::int64_t all = denominator(s);
+  std::map<Sym, Wide> linear;
+  Wide low = 0, high = 0;
+  if (all == 0 || !spread(s, all, linear, low, high)) return {};
+  for (const auto& [x, c] : linear) {
+    const Interval i = interval(x);
+    if (c == 0) continue;
+    if (!i.lower || !i.upper || !is_small(*i.lower) || !is_small(*i.upper) || c > widest || c < -widest)
+      return {};
+    low += c * (c > 0 ? *i.lower : *i.upper).value();
+    high += c * (c > 0 ? *i.upper : *i.lower).value();
+  }
+  const auto rounded = [&](Wide x) { return x / all - (x % all < 0 ? 1 : 0); }; // down
+  const Wide first = -rounded(-low), last = rounded(high);
+  const Wide end = Wide{1} << 62;
+  if (first < -end || last > end) return {};
+  return {Int(static_cast<std::int64_t>(first)), Int(static_cast<std::int64_t>(last))};
 }
 
 bool Formulas::has_quotient(Sym s) {

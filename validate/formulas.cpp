@@ -159,6 +159,10 @@ std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, st
   const auto known = ranges_of_.find(*s);
   const Interval i = known != ranges_of_.end() ? known->second : interval(*s);
   if (i.lower && i.upper && *i.lower >= Int(low) && *i.upper <= Int(high)) return s;
+  if (has_quotient(*s)) {
+    const Interval f = range_of_fractions(*s);
+    if (f.lower && f.upper && *f.lower >= Int(low) && *f.upper <= Int(high)) return s;
+  }
   auto [at, fresh] = ranges_.try_emplace({*s, low, high}, false);
   if (fresh && !spreads(*s)) // otherwise nothing to ask
     at->second = decide(false, Sym(low), *s, contract_) == Truth::yes &&

@@ -97,6 +97,9 @@ public:
   /// With x - q floor(x / q), and each quotient that is left, as a symbol of its own that is known to lie in its range: of a
   /// place in an image, 128 w (x / q) + 128 (x - q (x / q)), it is 128 w D + 128 R. What holds of all such D and R holds of s.
   [[nodiscard]] Sym digits(Sym s);
+  /// The range of a sum in which quotients by numbers are the fractions that they are, less what is cut off: of
+  /// 421 x + floor((-3072173 x + 5) / 8388608), which grows with x, it is at least 0 where x is.
+  [[nodiscard]] static Interval range_of_fractions(Sym s);
   /// By the ranges of its symbols.
   [[nodiscard]] static bool never_negative(Sym s);
   /// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.

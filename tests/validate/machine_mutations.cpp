@@ -387,7 +387,8 @@ std::vector<Subject> subjects(const std::string& more) {
             {"grouped_gating", // with logits beside ranks
              {{"experts", "32"}, {"groups", "4"}, {"topk-group", "2"}, {"k", "2"}, {"dtype", "bf16"}},
              counts}};
-  if (more == "blocks") { // comparisons of differences of what memory says, loops whose end is the least of two
+  if (more ==
+      "blocks") { // comparisons of differences of what memory says, loops whose end is the least of two
     const auto sequences = shaped({"sequences", "blocks", "pages"}, {{1, 1, 1},
                                                                      {5, 3, 256},
                                                                      {4, 2, 64},
@@ -554,9 +555,9 @@ int main(int argc, char** argv) {
                  "states in place; `tops`, the greatest of rows; `parts`, of K, and quotients by numbers "
                  "that are no powers of two; `f64`, "
                  "numbers in two words")
-      ->check(
-          CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
-                         "tops", "windows", "tables", "turns", "ahead", "stream", "recent", "parts", "f64"}));
+      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "integers", "bits", "options",
+                             "tops", "windows", "tables", "turns", "ahead", "stream", "blocks", "recent",
+                             "parts", "f64"}));
   app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
       ->capture_default_str();
   int first = 0;

@@ -31,7 +31,7 @@ Integers::Names CodeRun::names_of_integers() {
             Formulas::require(c, d);
             return holds(formulas->canonical(c));
           },
-          [this](Sym m) { conditions.insert(apply(Function::number, stable_hash(m))); }};
+          [this](Sym m) { conditions.try_emplace(apply(Function::number, stable_hash(m))); }};
 }
 
 Sym CodeRun::integer(const MapAt& m, Expr e) {
@@ -168,7 +168,7 @@ Number CodeRun::truth(const MapAt& m, Expr e) {
 }
 
 Number CodeRun::holds(const Formulas::Condition& c) {
-  for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
+  for (const Sym& d : c.all) conditions.try_emplace(ValuesOfWords::of(d));
   return ValuesOfWords::of(c);
 }
 

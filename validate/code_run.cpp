@@ -904,7 +904,7 @@ const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int eleme
 Number CodeRun::number_of(Sym s) {
   if (const auto c = s.constant()) return arithmetic->constant(static_cast<double>(c->value()));
   const Number n = apply(Function::number, stable_hash(s));
-  conditions.insert(n);
+  conditions.try_emplace(n);
   return n;
 }
 
@@ -922,7 +922,7 @@ Number CodeRun::map_value(const MapAt& m, Expr e) {
     formulas->require(c, formula_at(m, n.index[1] - n.index[0]) - Sym(1));
     if (concrete()) return c.never ? f32(n.value) : arg(0);
     c = formulas->canonical(c);
-    for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
+    for (const Sym& d : c.all) conditions.try_emplace(ValuesOfWords::of(d));
     const Number holds = ValuesOfWords::of(c);
     return choose(holds, arg(0), f32(n.value));
   }

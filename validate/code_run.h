@@ -136,7 +136,7 @@ public:
   Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
   std::set<int> in_place;                ///< tensors that the code loads from and stores to
-  std::unordered_set<Number> conditions; ///< of maps, and numbers that are formulas
+  Flat<Number, bool> conditions; ///< of maps, and numbers that are formulas
 
   /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.
   void run(const std::vector<codegen::Inst>& list, const codegen::CodeRegion& region, int number, Sym trip,

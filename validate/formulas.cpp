@@ -821,9 +821,13 @@ Formulas::Condition Formulas::canonical(const Condition& c) const {
   Condition out;
   out.never = c.never;
   for (const Sym& d : c.all) {
-    const auto [at, fresh] = bounds_.try_emplace(d, d);
-    if (fresh) at->second = as_bound(canonical(d));
-    require(out, at->second);
+    if (const auto at = bounds_.find(d); at != bounds_.end()) {
+      require(out, at->second);
+      continue;
+    }
+    const Sym bound = as_bound(canonical(d));
+    bounds_.try_emplace(d, bound);
+    require(out, bound);
   }
   return out;
 }

@@ -17,6 +17,7 @@
 ///     8 strip + (id_x + tiles_x id_y - 8 tiles_x strip) - rows wg_x = wg_y
 #pragma once
 
+#include "flat.h"
 #include "steps.h"
 
 #include <inlay/algebra/sym.h>
@@ -86,9 +87,10 @@ public:
   /// The same with sizes as multiples of what they are multiples of, so that 8 n - 8 j >= 1 is n - j >= 1.
   [[nodiscard]] Condition canonical(const Condition& c) const;
   [[nodiscard]] Sym canonical(Sym s) const {
-    const auto [at, fresh] = canonical_.try_emplace(s, s);
-    if (fresh) at->second = by_tables(multiples_.empty() ? s : substitute(s, multiples_));
-    return at->second;
+    if (const auto at = canonical_.find(s); at != canonical_.end()) return at->second;
+    const Sym other = by_tables(multiples_.empty() ? s : substitute(s, multiples_));
+    canonical_.try_emplace(s, other);
+    return other;
   }
 
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
@@ -220,7 +222,10 @@ private:
   std::map<Sym, bool> always_; ///< of conditions: whether the contract says so
   std::string missing_;
   std::unordered_map<std::string, Sym> facts_by_text_;
-  mutable std::map<Sym, Sym> canonical_, bounds_;       ///< of what it was asked
+  struct HashSym {
+    std::size_t operator()(Sym s) const { return HashNumber()(stable_hash(s)); }
+  };
+  mutable Flat<Sym, Sym, HashSym> canonical_, bounds_;  ///< of what it was asked
   mutable std::map<AtomId, std::optional<Sym>> tabled_; ///< of a quotient: which stands for it
   mutable std::map<std::pair<AtomId, std::vector<Int>>, Sym>
       by_table_;                              ///< of a symbol and what it is at each value

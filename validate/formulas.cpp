@@ -848,6 +848,7 @@ Formulas::Condition Formulas::asked(const Condition& c, const std::function<bool
 }
 
 std::optional<Sym> Formulas::difference(Word x, Word y) {
+  const std::string kept = missing_;
   auto a = number(x), b = number(y);
   if (!a || !b) {
     a = signed_number(x);
@@ -861,8 +862,18 @@ std::optional<Sym> Formulas::difference(Word x, Word y) {
     if (!a) a = fold(x);
     if (!b) b = fold(y);
   }
-  if (!a || !b) return std::nullopt;
-  return *a - *b;
+  if (a && b) return *a - *b;
+  // An element and a number: e + c = 0 modulo 2^32 where e is the word that -c is.
+  const auto p = of(x), q = of(y);
+  if (!p || !q) return std::nullopt;
+  const Sym d = *p - *q;
+  if (d.terms().size() != 1 || !has_element(d)) return std::nullopt;
+  const Sym e = d.terms()[0].coefficient < Int(0) ? Sym(d.constant_term()) - d : d - Sym(d.constant_term());
+  const auto atom = e.as_atom();
+  if (!atom || context().atom(*atom).kind != AtomKind::symbol) return std::nullopt;
+  const auto c = static_cast<std::uint64_t>(d.constant_term().value());
+  missing_ = kept;
+  return e - Sym(std::int64_t{static_cast<std::uint32_t>(d.terms()[0].coefficient < Int(0) ? c : -c)});
 }
 
 /// x + 1 carries where it is 0: LLVM counts the trips of some loops from -n to 0.

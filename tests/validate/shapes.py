@@ -69,7 +69,7 @@ KERNELS += ["varlen_attention " + x for x in ("--kv-dtype fp8", "--dtype fp8 --a
 # What a target has no instructions for.
 ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a", "all_reduce --arch gfx90a", "all_reduce_rmsnorm --arch gfx90a", "reduce_scatter --arch gfx90a", "all_gather --arch gfx90a", "moe_dispatch --arch gfx90a", "moe_combine --arch gfx90a")
 # Lines that begin so; docs/validate.md says why.
-UNDECIDED = ("attention_blocks ", "moe_starts --arch gfx90a", "moe_places ", "conv3d --arch gfx90a")
+UNDECIDED = ("moe_starts --arch gfx90a", "conv3d --arch gfx90a")
 # Of --options, docs/measurements/validate.md.
 UNDECIDED_OPTIONS = tuple(f"{k} --arch {g} {o}" for g in ("gfx942", "gfx950") for k, o in (
     ("gemm", "--dtype bf16 --tile 64x64x64 --stream-k-workgroups "), ("flash_attention", "--dtype bf16 --window "),

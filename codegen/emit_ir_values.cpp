@@ -27,8 +27,12 @@ Value Emitter::operand(const Inst& i, std::size_t which) {
 }
 
 Value Emitter::scaled_product(const Inst& i) {
-  const auto scale = [&](const Reg& r) {
-    return KernelBuilder::Scale{k.bitcast(k.slice(whole(r), r.first / 4 * 4, 4), Type::i32()), r.first % 4};
+  const auto scale = [&](const Reg& r) { // one of the bytes of a register
+    const Value all = whole(r);
+    const int from = r.first / 4 * 4, has = std::min(4, all.type.lanes - from);
+    std::vector<Value> bytes = {k.slice(all, from, has)};
+    if (has < 4) bytes.push_back(k.constant(0, {all.type.element, 4 - has})); // nobody looks at them
+    return KernelBuilder::Scale{k.bitcast(k.pack(bytes), Type::i32()), r.first % 4};
   };
   const std::size_t parts = operand_parts(i);
   const auto of = [&](std::size_t which) { return parts == 2 ? operand(i, which) : use(i.uses[which]); };

@@ -190,8 +190,10 @@ private:
                              "fragment r" + std::to_string(fragment) + " has vectors of " +
                                  std::to_string(piece.count) + ", and is read in line " +
                                  std::to_string(where_.line()),
-                             "a load in vectors of " + std::to_string(count) +
-                                 ", or after it k.map by the identity, which packs its elements");
+                             bits(p_.fragment(fragment).element) < 8
+                                 ? "a tile in LDS, which is read in vectors of " + std::to_string(count)
+                                 : "a load in vectors of " + std::to_string(count) +
+                                       ", or after it k.map by the identity, which packs its elements");
         return {piece.reg, 0, first, count};
       }
       first -= piece.count;

@@ -6,6 +6,7 @@
 #include "thread_value.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace inlay::codegen {
 
@@ -209,6 +210,17 @@ void check_cached(const char* operation, const View& view, const Tensor& t,
   throw CodegenError(std::string(operation) + ": " + t.name + " is in LDS, which no cache stands before",
                      "line   " + std::to_string(where.line()), "a tile of memory .cached(..)");
 }
+// What is narrower than a byte is moved in whole registers.
+void check_narrow(const char* operation, const Tensor& t, int vector, const std::source_location& where) {
+  const int width = bits(t.element), whole = std::lcm(width, 32) / width;
+  if (width >= 8 || vector % whole == 0) return;
+  throw CodegenError(std::string(operation) + ": elements of " + std::to_string(width) +
+                         " bits are moved in whole registers, of " + std::to_string(whole),
+                     "vector " + std::to_string(vector) + " of " + t.name + " " + to_string(t.element) +
+                         ", line " + std::to_string(where.line()),
+                     "a vector of " + std::to_string(whole) +
+                         ", or of a multiple, along an axis declared as one");
+}
 // LDS is written by one instruction for each vector, and read by one or three.
 void check_width(const Target& target, const Tensor& t, int vector, bool read,
                  const std::source_location& where) {
@@ -225,6 +237,7 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
   check_vector(tv, vector, "copy");
   check_moved("copy", tensor_name(from.tensor), tensor(from.tensor).element, to, where);
   check_cached("copy", from, tensor(from.tensor), where);
+  check_narrow("copy", to, vector, where);
   check_width(*target_, to, vector, false, where);
   if (tensor(from.tensor).space == Space::paged)
     return store(load(from, tv, vector, where), whole(to), vector, where);
@@ -262,6 +275,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
 Fragment Program::load(const View& from, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "load");
   check_cached("load", from, tensor(from.tensor), where);
+  check_narrow("load", tensor(from.tensor), vector, where);
   check_width(*target_, tensor(from.tensor), vector, true, where);
   CopyOp c;
   Layout places = tv; // over the axes of what is in memory
@@ -283,6 +297,7 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
   check_own(fragments_, from, "store", where);
   check_vector(from.tv, vector, "store");
   check_cached("store", to, tensor(to.tensor), where);
+  check_narrow("store", tensor(to.tensor), vector, where);
   check_width(*target_, tensor(to.tensor), vector, false, where);
   if (const Tensor& t = tensor(to.tensor); t.space == Space::window)
     throw CodegenError("store: " + t.name + " is a window, and is read only",

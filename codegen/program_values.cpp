@@ -137,6 +137,12 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
   if (to == Element::i64)
     throw CodegenError("map: its result would be i64", "line   " + std::to_string(where.line()),
                        "i32, which k.store writes to a tensor of i64 with its sign");
+  if (bits(to) < 8)
+    throw CodegenError(
+        "map: its result would be " + to_string(to) +
+            ", and elements narrower than a byte are loaded, stored and multiplied as they are",
+        "line   " + std::to_string(where.line()),
+        "bytes of them as integers, by to_code(\"" + to_string(to) + "\", x): guide, page 30");
   check_constants("map", m.map, where);
   if (to != Element::i32) check_literals(m.map, to, where);
   const auto element = [&](int f) { return fragments[static_cast<std::size_t>(f)].element; };

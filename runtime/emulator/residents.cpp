@@ -159,7 +159,7 @@ public:
 private:
   /// So many instructions of a workgroup that polls nothing, and then a look whether it gets anywhere.
   static constexpr u64 patience = u64{1} << 22;
-  static constexpr u64 most_polls = 256;
+  static constexpr u64 most_polls = 256, most_polls_under_stress = 4;
   /// Of several devices: a turn, so that what they do is interleaved.
   static constexpr u64 slice = 1024;
 
@@ -221,11 +221,14 @@ private:
   }
 
   void turn(Workgroup* g) {
+    const u64 polls = !launch_.code->polls_memory ? ~u64{0}
+                      : launch_.options->stress   ? most_polls_under_stress
+                                                  : most_polls;
     u64 budget = patience;
     if (launch_.devices > 1) budget = launch_.options->stress ? 1 + random_() % 4096 : slice;
     for (;;) {
       const u64 polled = g->polled;
-      if (continue_workgroup(launch_, *g, budget, launch_.code->polls_memory ? most_polls : ~u64{0})) {
+      if (continue_workgroup(launch_, *g, budget, polls)) {
         end_workgroup(*g, statistics_);
         idle_.push_back(g);
         if (launch_.devices > 1) --resident_[g->device];

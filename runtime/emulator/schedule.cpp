@@ -446,9 +446,11 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
   const u64 polls_before = g.polled;
   u64 spent = 0;
   // Of several devices a turn ends soon after a flag is written: whoever waits for it finds it as it is, and not a later one.
-  const u64 usual_turn = launch.devices > 1                  ? 16
-                         : wave_count == 1 || options.stress ? 20000
-                                                             : std::max(1U, options.turn);
+  // Under stress workgroups that wait for others may have begun before them: those have short turns.
+  const u64 usual_turn = launch.devices > 1                            ? 16
+                         : options.stress && launch.code->polls_memory ? 128
+                         : wave_count == 1 || options.stress           ? 20000
+                                                                       : std::max(1U, options.turn);
   g.told = false;
   const bool traced_group = options.trace.enabled && options.trace.workgroup == g.linear;
   const bool looked_into = options.debug.enabled() || options.observer != nullptr || !launch.counts.empty();

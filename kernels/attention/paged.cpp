@@ -26,7 +26,7 @@ Program paged_decode_program(const PagedDecode& s) {
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
   const double scale = 1 / std::sqrt(D);
-  const bool windowed = s.window > 0;
+  const bool windowed = s.window > 0, alone = s.alone();
   const int of_key = 128 / codegen::bits(s.cache); // elements that a lane loads at once
   const auto tiling = [&](int n, int depth, int k_vector) {
     return tiling_of(target, s.type, 1, 1, head_rows, n, depth, k_vector);
@@ -45,15 +45,19 @@ Program paged_decode_program(const PagedDecode& s) {
   const Tensor L = k.input("lengths", Element::i32, {S}),
                T = k.input("table", Element::i32, {S, floor_div(N, Sym(s.page))}),
                K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
-               Q = k.input("q", s.type, queries, by_rows(queries)),
-               PO = k.output("parts", s.of_parts(), {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
-               PM = k.output("most", Element::f32, cut, by_rows(cut)),
-               PL = k.output("sums", Element::f32, cut, by_rows(cut)),
-               O = k.output("o", s.type, queries, by_rows(queries)), keys = k.paged("keys_at", K, T),
+               Q = k.input("q", s.type, queries, by_rows(queries)), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
+  std::optional<SoftmaxParts> of_all;
+  if (!alone) {
+    const Tensor PO =
+                     k.output("parts", s.of_parts(), {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
+                 PM = k.output("most", Element::f32, cut, by_rows(cut)),
+                 PL = k.output("sums", Element::f32, cut, by_rows(cut));
+    of_all = {PM, PL, PO, R, split};
+  }
+  const Tensor O = k.output("o", s.type, queries, by_rows(queries));
   std::optional<Tensor> scales, sinks;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
-  const SoftmaxParts of_all{PM, PL, PO, R, split};
   const std::vector<Sym> each_head{HK, s.group, 1};
   if (s.sinks) sinks = k.input("sinks", Element::f32, each_head, by_rows(each_head));
   // The softmax over part r, of the positions in it.
@@ -79,28 +83,38 @@ Program paged_decode_program(const PagedDecode& s) {
     };
     return std::tuple(if_any, over, most, p, value);
   };
-  k.computes(PM, [&](const auto& c) {
-    const auto [if_any, over, most, p, value] = part_of(c);
-    return if_any(most);
-  });
-  k.computes(PL, [&](const auto& c) {
-    const auto [if_any, over, most, p, value] = part_of(c);
-    return if_any(over(Monoid::sum, p));
-  });
-  k.computes(PO, [&](const auto& c) {
-    const auto [if_any, over, most, p, value] = part_of(c);
-    return if_any(over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[4]); }));
-  });
+  if (of_all) {
+    k.computes(of_all->most, [&](const auto& c) {
+      const auto [if_any, over, most, p, value] = part_of(c);
+      return if_any(most);
+    });
+    k.computes(of_all->sums, [&](const auto& c) {
+      const auto [if_any, over, most, p, value] = part_of(c);
+      return if_any(over(Monoid::sum, p));
+    });
+    k.computes(of_all->values, [&](const auto& c) {
+      const auto [if_any, over, most, p, value] = part_of(c);
+      return if_any(over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[4]); }));
+    });
+  }
   k.computes(O, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
-    auto [most, all, sum] = of_all.together(k, c, windowed ? split * R : length);
+    SoftmaxParts::Said said;
+    if (of_all) {
+      said = of_all->together(k, c, windowed ? split * R : length);
+    } else {
+      const auto [if_any, over, most, p, value] = part_of(std::vector<Sym>{c[0], c[1], Sym(0), c[2]});
+      said = {most, over(Monoid::sum, p),
+              over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[3]); })};
+    }
+    auto [most, all, sum] = said;
     if (scales) sum = sum * k(*scales, {1, 0});
     if (sinks) all = all + exp(k(*sinks, {c[1], c[2], 0}) - most);
     return inside(0, length, sum / all, 0);
   });
 
   const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1),
-            part = k.workgroups(2, windowed ? split * R : N, s.part());
+            part = alone ? Sym(0) : k.workgroups(2, windowed ? split * R : N, s.part());
   const Sym length = k.uniform(L, seq), begin = split * part;
   const PagedPart here = PagedPart::of(s, N, length);
   // V is transposed on its way to LDS, K goes from memory to where it is multiplied.
@@ -114,6 +128,17 @@ Program paged_decode_program(const PagedDecode& s) {
   };
   const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
   const Fragment q = k.load(k.tile(Q, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
+  // What parts give together, of rows of one head each: values over sums.
+  const auto finish = [&](const SoftmaxParts::Done& of, int rows, const Layout& row, int each) {
+    const std::optional<Fragment> scale_v = scales ? std::optional(scale_of(1)) : std::nullopt;
+    std::optional<Fragment> of_sinks;
+    if (sinks) of_sinks = k.load(k.tile(*sinks, {1, rows, 1}, {head, 0, 0}).keep({1, 2}), row, 1);
+    k.store(k.map({of.value, of.all, scale_v.value_or(of.most), of_sinks.value_or(of.most), of.most},
+                  [&](const Exprs& v) {
+                    return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
+                  }),
+            k.tile(O, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3}), each);
+  };
   const auto attend = [&] {
     const Fragment m = k.full(minus_infinity, of_row, {head_rows, 1}),
                    l = k.zeros(Element::f32, of_row, {head_rows, 1}),
@@ -151,14 +176,28 @@ Program paged_decode_program(const PagedDecode& s) {
              k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
              k.update(m, {most}, [](const Exprs& v) { return v[1]; });
            });
-    k.store(k.map({m}, [](const Exprs& v) { return least_number(v[0]); }), to_part(PM), 1);
-    k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
+    const Fragment most = k.map({m}, [](const Exprs& v) { return least_number(v[0]); });
+    if (!of_all) {
+      return k.if_less(
+          Sym(0), length,
+          [&] {
+            finish({most, l, o}, head_rows, of_row, 4);
+          },
+          [&] {
+            k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}),
+                    k.tile(O, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), 4);
+          });
+    }
+    k.store(most, to_part(of_all->most), 1);
+    k.store(l, to_part(of_all->sums), 1), k.store(o, to_part(of_all->values), 4);
   };
   const auto none = [&] {
-    for (const Tensor& of : {PM, PL}) k.store(k.zeros(Element::f32, of_row, {head_rows, 1}), to_part(of), 1);
-    k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}), to_part(PO), 4);
+    for (const Tensor& of : {of_all->most, of_all->sums})
+      k.store(k.zeros(Element::f32, of_row, {head_rows, 1}), to_part(of), 1);
+    k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}), to_part(of_all->values), 4);
   };
   windowed ? attend() : k.if_less(begin, length, attend, none);
+  if (!of_all) return k;
   // Who comes last puts the parts together, in their order.
   const Sym number = k.ticket("arrived", part);
   const int of_group = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(s.group))), 256 / D);
@@ -167,24 +206,14 @@ Program paged_decode_program(const PagedDecode& s) {
             across = each * threads / of_group;
   const Layout of_one = parse_layout(fmt::format("(({0},{1}),({2},{3})):((1@0,{2}@1),(1@1,{4}@1))", of_group,
                                                  threads / of_group, each, D / across, across));
-  const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto merge = [&] {
-    const std::optional<Fragment> scale_v = scales ? std::optional(scale_of(1)) : std::nullopt;
-    std::optional<Fragment> of_sinks;
-    if (sinks)
-      of_sinks =
-          k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}), without_axis(of_one, 1), 1);
-    const auto [m, l, o] =
-        of_all.together(k, seq, head, 0, of_group, D, of_one, windowed ? split * R : length);
-    k.store(k.map({o, l, scale_v.value_or(m), of_sinks.value_or(m), m},
-                  [&](const Exprs& v) {
-                    return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
-                  }),
-            to, each);
+    finish(of_all->together(k, seq, head, 0, of_group, D, of_one, windowed ? split * R : length), of_group,
+           without_axis(of_one, 1), each);
   };
   k.if_less(R - Sym(2), number, [&] {
     k.if_less(Sym(0), length, merge, [&] {
-      k.store(k.zeros(Element::f32, of_one, {of_group, D}), to, each);
+      k.store(k.zeros(Element::f32, of_one, {of_group, D}),
+              k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3}), each);
     });
   });
   return k;

@@ -16,6 +16,7 @@ using codegen::Element;
 ///
 /// A workgroup has `split` positions of one sequence and head, and stores its part: the greatest score, the sum of powers and of values
 /// over it. Who comes last puts the parts together, in their order: the cuts are the same whatever the length and the batch are.
+/// A window that lies in one part has no others beside it: its workgroup stores the result, and there are no `parts`, `most`, `sums` and `arrived`.
 struct PagedDecode {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, cache = Element::bf16;
@@ -36,8 +37,10 @@ struct PagedDecode {
   [[nodiscard]] int window_tiles() const { return (window + 2 * tile_k - 2) / tile_k; }
   [[nodiscard]] int parts() const {
     const int n = (window_tiles() * tile_k + split - 1) / split;
-    return n <= 2 ? 2 : (n + 3) / 4 * 4; // as they are put together
+    return n <= 2 ? n : (n + 3) / 4 * 4; // as they are put together
   }
+  /// One part is the result: nothing is stored of it and put together.
+  [[nodiscard]] bool alone() const { return window > 0 && parts() == 1; }
   [[nodiscard]] int part() const {
     return window > 0 ? (window_tiles() + parts() - 1) / parts() * tile_k : split;
   }

@@ -20,12 +20,13 @@ int even_split(const PagedDecode& asked) {
     if (s.keys % s.of_keys() != 0) continue;
     const std::int64_t p = s.part(), whole = s.window > 0 ? s.parts() : s.keys / p,
                        parts = s.window > 0 ? whole : up(s.keys, p);
+    const double stored = s.alone() ? 0 : of_part;
     // The first unit has most of both.
     const std::int64_t of_whole = up(pairs * whole, units), all = up(pairs * parts, units);
     const double most = static_cast<double>(of_whole * p + (all - of_whole) * (s.keys - whole * p)) +
-                        of_part * static_cast<double>(all);
+                        stored * static_cast<double>(all);
     const double cost = std::max(most, 900 / static_cast<double>(units) / bytes * static_cast<double>(p)) +
-                        2 * of_part * static_cast<double>(parts);
+                        2 * stored * static_cast<double>(parts);
     if (!best || cost < best->first) best = {cost, s.split};
   }
   return best ? best->second : PagedDecode{}.split;

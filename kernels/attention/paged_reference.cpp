@@ -126,6 +126,7 @@ std::vector<Judged> paged_reference(const PagedDecode& s, const Workload& w, con
     }
   const Judged arrived{"arrived", std::vector<double>(at(s.sequences * s.kv_heads), 0),
                        std::vector<double>(at(s.sequences * s.kv_heads), 0), "0: as before the launch"};
+  if (s.alone()) return {o};
   return {o, parts, most, sums, arrived};
 }
 

@@ -334,6 +334,10 @@ const std::vector<Row> table = {
     {"paged_decode",
      "--window 1",
      {"--sequences 9 --keys 256", "--sequences 1 --kv-heads 1 --keys 256 --pages 4"}},
+    {"paged_decode", "--window 65 --split 64 --group 2", {"--sequences 9 --keys 192"}}, // two parts
+    {"paged_decode",                                                                    // one, of three tiles
+     "--window 50 --sinks yes --kv-dtype fp8 --page 4 --split 96 --group 3",
+     {"--sequences 9 --keys 160 --pages 99"}},
     {"paged_decode",
      "--window 65 --sinks yes --soft-cap 2 --page 1 --kv-dtype fp8 --head-dim 64 --group 1 --split 32",
      {"--sequences 9 --keys 160", "--sequences 1 --kv-heads 1 --keys 128 --pages 4"}},

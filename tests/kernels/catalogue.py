@@ -132,7 +132,7 @@ def rows():
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
     # Splits that auto takes for these sizes.
-    add("paged_decode", "--window 128 --sinks yes --split 96", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
+    add("paged_decode", "--window 128 --sinks yes --split 160", "--sequences 9 --keys 512", "--sequences 64 --kv_heads 8 --keys 16384 --pages 65536",
         lambda s: 64 * 8 * 128 * 2 * 128 * s)
     add("paged_decode", "--window 4096 --page 64 --split 1088", "--sequences 9 --keys 4608", "--sequences 64 --kv_heads 8 --keys 16384 --pages 16384",
         lambda s: 64 * 8 * 4096 * 2 * 128 * s)

@@ -33,9 +33,14 @@ struct GroupedGating {
   double scale = 1;
   std::int64_t m = 64;
   [[nodiscard]] int members() const { return experts / groups; }
-  /// Lanes that have a token's logits, and a group's of them.
-  [[nodiscard]] int row_lanes() const { return groups > 8 || experts > 256 ? 16 : 8; }
-  [[nodiscard]] int lanes() const { return row_lanes() / groups; }
+  /// Lanes that have a token's logits, a group's of them, and groups of a lane. Fewer lanes serve more tokens with the steps from lane to lane.
+  [[nodiscard]] int row_lanes() const {
+    const bool narrow = codegen::bits(type) == 16;
+    if (groups > 8 || experts > 384 || (narrow && experts > 256 && groups > 1)) return 16;
+    return narrow || experts > 256 ? 8 : 4;
+  }
+  [[nodiscard]] int lanes() const { return std::max(1, row_lanes() / groups); }
+  [[nodiscard]] int lane_groups() const { return std::max(1, groups / row_lanes()); }
   /// Elements that one instruction moves.
   [[nodiscard]] int vector() const { return std::gcd(members() / lanes(), 128 / codegen::bits(type)); }
 };

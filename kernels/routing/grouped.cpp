@@ -13,7 +13,7 @@ void check(const GroupedGating& s) {
   if (16 % s.groups != 0) refuse(fmt::format("--groups {}", s.groups), "1, 2, 4, 8 or 16");
   if (s.experts % 32 != 0 || s.experts > 512 || s.members() < 2)
     refuse(fmt::format("--experts {} in --groups {}", s.experts, s.groups),
-           "a multiple of 32 up to 512: 8 or 16 lanes have a token's logits, and a group has two experts");
+           "a multiple of 32 up to 512: 4, 8 or 16 lanes have a token's logits, and a group has two experts");
   if (s.of_groups > s.groups)
     refuse(fmt::format("--topk-group {} of {} groups", s.of_groups, s.groups),
            "at most as many as there are");
@@ -31,7 +31,7 @@ Program grouped_gating_program(const GroupedGating& s) {
   check(s);
   constexpr int threads = 64;
   const int lanes = s.row_lanes(), rows = threads / lanes;
-  const int G = s.groups, S = s.members(), v = s.vector(), L = s.lanes();
+  const int G = s.groups, S = s.members(), v = s.vector(), L = s.lanes(), P = s.lane_groups();
   Program k("grouped_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 22});
   const Tensor W = k.output("weights", Element::f32, {M, s.k, 1}),
@@ -76,8 +76,9 @@ Program grouped_gating_program(const GroupedGating& s) {
   k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).place); });
 
   const Sym row = k.workgroups(0, M, rows);
-  const Layout tv = parse_layout(fmt::format("(({0},{1},{2}),({3},{4})):(({3}@2,1@1,1@0),(1@2,{5}@2))", L, G,
-                                             rows, v, S / (L * v), L * v));
+  const Layout tv =
+      parse_layout(fmt::format("(({0},{1},{2}),({3},{4},{6})):(({3}@2,{6}@1,1@0),(1@2,{5}@2,1@1))", L, G / P,
+                               rows, v, S / (L * v), L * v, P));
   const Fragment x = k.load(k.tile(X, {rows, G, S}, {row, 0, 0}), tv, v),
                  bias = k.load(k.tile(B, {1, G, S}, {0, 0, 0}), codegen::without_axis(tv, 0), std::min(v, 4));
   Fragment open = k.map({x, bias}, [&](const Exprs& a) { return rank_of(a[0], a[1]); });

@@ -60,54 +60,31 @@ Program paged_decode_program(const PagedDecode& s) {
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
   const std::vector<Sym> each_head{HK, s.group, 1};
   if (s.sinks) sinks = k.input("sinks", Element::f32, each_head, by_rows(each_head));
-  // The softmax over part r, of the positions in it.
-  const auto part_of = [&](const auto& c) {
+  // The softmax over part c[2], of the positions in it: row c[3], and values of a column.
+  const auto part_of = [&](const std::vector<Sym>& c, Sym column) -> SoftmaxParts::Said {
     const PagedPart of = PagedPart::of(s, N, k.value(L, c[0]));
-    const auto within = [&, of, c](Sym at, Expr x, double otherwise) {
-      return of.if_seen(k, s, at, x, otherwise);
-    };
-    const auto at = [&, c](const Tensor& t, Sym i, Sym d) { return k(t, {c[0], i, c[1], d}); };
-    const auto over = [&, of, c](Monoid monoid, const std::function<Expr(Sym)>& body) {
-      return of.fold(k, s, monoid, c[2], body);
-    };
-    const auto score = [&, within, at, c](Sym i) {
+    const auto at = [&](const Tensor& t, Sym i, Sym d) { return k(t, {c[0], i, c[1], d}); };
+    const auto score = [&](Sym i) {
       Expr all = k.sum(D, [&](Sym d) { return k(Q, {c[0], c[1], c[3], d}) * at(keys, i, d); });
       if (scales) all = all * k(*scales, {0, 0});
-      return within(i, capped(all * scale, s.soft_cap), minus_infinity);
+      return of.if_seen(k, s, i, capped(all * scale, s.soft_cap), minus_infinity);
     };
-    const Expr most = least_number(over(Monoid::max, score));
-    const auto p = [score, most](Sym i) { return exp(score(i) - most); };
-    const auto value = [&, within, at](Sym i, Sym d) { return within(i, at(values, i, d), 0); };
-    const auto if_any = [=, length = k.value(L, c[0])](Expr x) {
-      return windowed ? x : inside(split * c[2], length, x, 0);
-    };
-    return std::tuple(if_any, over, most, p, value);
+    const Expr most = least_number(of.fold(k, s, Monoid::max, c[2], score));
+    const auto p = [&](Sym i) { return exp(score(i) - most); };
+    const auto value = [&](Sym i) { return p(i) * of.if_seen(k, s, i, at(values, i, column), 0); };
+    const auto if_any = [&](Expr x) { return windowed ? x : inside(split * c[2], k.value(L, c[0]), x, 0); };
+    return {if_any(most), if_any(of.fold(k, s, Monoid::sum, c[2], p)),
+            if_any(of.fold(k, s, Monoid::sum, c[2], value))};
   };
   if (of_all) {
-    k.computes(of_all->most, [&](const auto& c) {
-      const auto [if_any, over, most, p, value] = part_of(c);
-      return if_any(most);
-    });
-    k.computes(of_all->sums, [&](const auto& c) {
-      const auto [if_any, over, most, p, value] = part_of(c);
-      return if_any(over(Monoid::sum, p));
-    });
-    k.computes(of_all->values, [&](const auto& c) {
-      const auto [if_any, over, most, p, value] = part_of(c);
-      return if_any(over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[4]); }));
-    });
+    k.computes(of_all->most, [&](const auto& c) { return part_of(c, 0).most; });
+    k.computes(of_all->sums, [&](const auto& c) { return part_of(c, 0).all; });
+    k.computes(of_all->values, [&](const auto& c) { return part_of(c, c[4]).value; });
   }
   k.computes(O, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
-    SoftmaxParts::Said said;
-    if (of_all) {
-      said = of_all->together(k, c, windowed ? split * R : length);
-    } else {
-      const auto [if_any, over, most, p, value] = part_of(std::vector<Sym>{c[0], c[1], Sym(0), c[2]});
-      said = {most, over(Monoid::sum, p),
-              over(Monoid::sum, [&, p = p, value = value](Sym i) { return p(i) * value(i, c[3]); })};
-    }
-    auto [most, all, sum] = said;
+    auto [most, all, sum] = of_all ? of_all->together(k, c, windowed ? split * R : length)
+                                   : part_of({c[0], c[1], Sym(0), c[2]}, c[3]);
     if (scales) sum = sum * k(*scales, {1, 0});
     if (sinks) all = all + exp(k(*sinks, {c[1], c[2], 0}) - most);
     return inside(0, length, sum / all, 0);
@@ -128,6 +105,7 @@ Program paged_decode_program(const PagedDecode& s) {
   };
   const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
   const Fragment q = k.load(k.tile(Q, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
+  const auto result = [&](int rows) { return k.tile(O, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3}); };
   // What parts give together, of rows of one head each: values over sums.
   const auto finish = [&](const SoftmaxParts::Done& of, int rows, const Layout& row, int each) {
     const std::optional<Fragment> scale_v = scales ? std::optional(scale_of(1)) : std::nullopt;
@@ -137,7 +115,7 @@ Program paged_decode_program(const PagedDecode& s) {
                   [&](const Exprs& v) {
                     return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
                   }),
-            k.tile(O, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3}), each);
+            result(rows), each);
   };
   const auto attend = [&] {
     const Fragment m = k.full(minus_infinity, of_row, {head_rows, 1}),
@@ -184,8 +162,7 @@ Program paged_decode_program(const PagedDecode& s) {
             finish({most, l, o}, head_rows, of_row, 4);
           },
           [&] {
-            k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}),
-                    k.tile(O, {1, 1, head_rows, D}, {seq, head, 0, 0}).keep({2, 3}), 4);
+            k.store(k.zeros(Element::f32, pv.c(), {head_rows, D}), result(head_rows), 4);
           });
     }
     k.store(most, to_part(of_all->most), 1);
@@ -212,8 +189,7 @@ Program paged_decode_program(const PagedDecode& s) {
   };
   k.if_less(R - Sym(2), number, [&] {
     k.if_less(Sym(0), length, merge, [&] {
-      k.store(k.zeros(Element::f32, of_one, {of_group, D}),
-              k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3}), each);
+      k.store(k.zeros(Element::f32, of_one, {of_group, D}), result(of_group), each);
     });
   });
   return k;

@@ -135,7 +135,7 @@ public:
   [[nodiscard]] std::string with_entries(std::string text) const;
   Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
-  std::set<int> in_place;                ///< tensors that the code loads from and stores to
+  std::set<int> in_place;        ///< tensors that the code loads from and stores to
   Flat<Number, bool> conditions; ///< of maps, and numbers that are formulas
 
   /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.

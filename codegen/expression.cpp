@@ -22,7 +22,7 @@ std::uint64_t hash_of(const ExprNode& n) {
   std::uint64_t h = 0x9e3779b97f4a7c15ULL * (static_cast<std::uint64_t>(n.fn) + 1);
   const auto mix = [&](std::uint64_t x) { h = (h ^ x) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
   mix(static_cast<std::uint64_t>(n.monoid));
-  mix(std::bit_cast<std::uint64_t>(n.value));
+  mix(std::bit_cast<std::uint64_t>(is_not_exact(n) ? rounded(n.value) : n.value));
   mix(static_cast<std::uint64_t>(n.tensor));
   mix(stable_hash(n.sym));
   for (const Sym& s : n.index) mix(stable_hash(s));
@@ -123,8 +123,13 @@ const ExprNode& Expr::node() const { return arena->node(id); }
 
 Expr Expressions::make(ExprNode node) {
   std::vector<int>& bucket = table_[hash_of(node)];
-  for (const int id : bucket)
-    if (nodes_[static_cast<std::size_t>(id)] == node) return {this, id};
+  for (const int id : bucket) {
+    const ExprNode& known = nodes_[static_cast<std::size_t>(id)];
+    if (known == node) return {this, id};
+    if (is_not_exact(node) && is_not_exact(known) && known.fn == node.fn && known.args == node.args &&
+        rounded(known.value) == rounded(node.value))
+      return {this, id};
+  }
   bucket.push_back(static_cast<int>(nodes_.size()));
   nodes_.push_back(std::move(node));
   return {this, bucket.back()};

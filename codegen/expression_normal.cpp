@@ -15,26 +15,28 @@ namespace inlay::codegen {
 namespace {
 constexpr double log2_e = 1.4426950408889634;
 
-// A sum or a product of them in as few numbers as hold it, none where that is nothing.
+// A sum or a product of them in as few numbers as hold it, none where that is nothing. What is not exact, and its opposite, first; then
+// exact ones; then all.
 std::vector<Number> put_together(std::vector<Number> all, bool sum) {
-  if (!std::all_of(all.begin(), all.end(), [](const Number& n) { return n.exact; })) {
-    double out = sum ? 0 : 1; // of what is not exact the whole is not
-    for (const Number& n : all) out = sum ? out + n.value : out * n.value;
-    all = {Number::about(out)};
-  }
-  std::sort(all.begin(), all.end(), [](const Number& a, const Number& b) { return a.value < b.value; });
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < all.size() && !again; ++i)
-      for (std::size_t j = i + 1; j < all.size() && !again; ++j)
-        if (const auto both = together(all[i], all[j], sum)) {
-          all.erase(all.begin() + static_cast<std::ptrdiff_t>(j));
-          all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-          all.insert(std::upper_bound(all.begin(), all.end(), *both,
-                                      [](const Number& a, const Number& b) { return a.value < b.value; }),
-                     *both);
-          again = true;
-        }
+  const auto less = [](const Number& a, const Number& b) {
+    return a.value != b.value ? a.value < b.value : a.exact < b.exact;
+  };
+  std::sort(all.begin(), all.end(), less);
+  const auto one_pair = [&](int pass) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t j = i + 1; j < all.size(); ++j) {
+        const int exact = (all[i].exact ? 1 : 0) + (all[j].exact ? 1 : 0);
+        if (pass == 0 ? exact != 0 || !sum : pass == 1 && exact != 2) continue;
+        const auto both = together(all[i], all[j], sum);
+        if (!both || (pass == 0 && both->value != 0)) continue;
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(j));
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+        all.insert(std::upper_bound(all.begin(), all.end(), *both, less), *both);
+        return true;
+      }
+    return false;
+  };
+  while (one_pair(0) || one_pair(1) || one_pair(2)) {
   }
   if (!sum && all.size() > 1) { // numbers from 1 to 2, and their sign and powers of 2 as one: see `factor_of`
     std::vector<Number> parts;
@@ -42,15 +44,16 @@ std::vector<Number> put_together(std::vector<Number> all, bool sum) {
     for (const Number& n : all) {
       int exponent = 0;
       const double part = std::frexp(n.value, &exponent);
-      parts.push_back({2 * std::fabs(part)});
+      parts.push_back({2 * std::fabs(part), n.exact});
       power *= std::copysign(std::ldexp(1, exponent - 1), part);
     }
     parts.push_back({power});
-    if (std::isnormal(power)) all = std::move(parts);
+    if (in_range(power)) all = std::move(parts);
   }
   std::erase_if(all, [&](const Number& n) { return n.value == (sum ? 0 : 1); });
   return all;
 }
+
 // A number and what it is multiplied by; of several numbers the power of 2 alone.
 std::pair<Number, int> factor_of(Expressions& x, int id) {
   const ExprNode n = x.node(id);
@@ -68,16 +71,14 @@ std::pair<Number, int> factor_of(Expressions& x, int id) {
 }
 
 // The factors of a power of a number.
-std::vector<ExprNode> power_of_constant(Number base, double exponent) {
+std::vector<int> power_of_constant(Expressions& x, Number base, Number exponent) {
   constexpr double longest = 16;
-  if (exponent == std::floor(exponent) && exponent >= 1 && exponent <= longest)
-    return {static_cast<std::size_t>(exponent), base.node()};
-  return {Number::about(std::pow(base.value, exponent)).node()};
-}
-// Of exponents.
-Number added(Number a, Number b) { return together(a, b, true).value_or(Number::about(a.value + b.value)); }
-Number multiplied(Number a, Number b) {
-  return together(a, b, false).value_or(Number::about(a.value * b.value));
+  const int node = x.make(base.node()).id;
+  if (exponent.value == std::floor(exponent.value) && exponent.value >= 1 && exponent.value <= longest)
+    return std::vector<int>(static_cast<std::size_t>(exponent.value), node);
+  const double value = std::pow(base.value, exponent.value);
+  const bool lost = base.value != 0 && std::isfinite(base.value) && !std::isnan(value) && !in_range(value);
+  return {x.make(lost ? exponent.power_of(node) : Number::about(value).node()).id};
 }
 } // namespace
 
@@ -107,37 +108,36 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
   };
   if (!sum) {
     // Equal bases add their exponents.
-    std::vector<std::pair<int, Number>> powers;
+    std::vector<std::pair<int, std::vector<Number>>> bases;
     for (const int id : flat) {
       const ExprNode& n = node(id);
-      const int base = n.fn == Fn::power ? n.args[0] : id;
-      const Number exponent = n.fn == Fn::power ? Number::of(n) : Number{1};
-      const auto same =
-          std::find_if(powers.begin(), powers.end(), [&](const auto& p) { return p.first == base; });
-      if (same == powers.end()) {
-        powers.emplace_back(base, exponent);
-      } else {
-        same->second = added(same->second, exponent);
-      }
+      const bool power = n.fn == Fn::power && node(n.args[0]).fn != Fn::constant;
+      const int base = power ? n.args[0] : id;
+      auto same = std::find_if(bases.begin(), bases.end(), [&](const auto& p) { return p.first == base; });
+      if (same == bases.end()) same = bases.insert(bases.end(), {base, {}});
+      same->second.push_back(power ? Number::of(n) : Number{1});
     }
+    std::vector<std::pair<int, Number>> powers;
+    for (const auto& [base, exponents] : bases)
+      for (const Number& exponent : put_together(exponents, true)) powers.emplace_back(base, exponent);
     // Two roots of a product are the product again: its factors are factors here.
-    for (const auto& [base, exponent] : powers) {
+    for (std::size_t at = 0; at < powers.size(); ++at) {
+      const auto [base, times] = powers[at];
       const ExprNode product = node(base);
-      const Number times = exponent;
       if (product.fn != Fn::mul || times.value != std::floor(times.value)) continue;
       std::vector<int> factors = with_constants({});
       const auto add = [&](int of, Number exponent_of) {
-        if (exponent_of.value != 0) factors.push_back(make(exponent_of.power_of(of)).id);
+        factors.push_back(make(exponent_of.power_of(of)).id);
       };
-      for (const auto& [other, power] : powers)
-        if (other != base) add(other, power); // (x^2)^(1/2) stays what it is
+      for (std::size_t other = 0; other < powers.size(); ++other)
+        if (other != at) add(powers[other].first, powers[other].second); // (x^2)^(1/2) stays what it is
       for (const int a : product.args) {
         const ExprNode f = node(a);
+        const auto both = f.fn == Fn::power ? together(Number::of(f), times, false) : std::nullopt;
         if (f.fn == Fn::constant)
-          for (const ExprNode& c : power_of_constant(Number::of(f), times.value))
-            factors.push_back(make(c).id);
-        else if (f.fn == Fn::power)
-          add(f.args[0], multiplied(Number::of(f), times));
+          for (const int c : power_of_constant(*this, Number::of(f), times)) factors.push_back(c);
+        else if (both)
+          add(f.args[0], *both);
         else
           add(a, times);
       }
@@ -388,19 +388,13 @@ Expr Expressions::normal(Expr e) {
   };
   const auto power_of = [&](auto&& self, Expr base, Number exponent) -> Expr {
     const ExprNode b = base.node();
-    if (b.fn == Fn::constant) {
-      std::vector<int> factors;
-      for (const ExprNode& c : power_of_constant(Number::of(b), exponent.value))
-        factors.push_back(make(c).id);
-      return sorted(Fn::mul, factors);
-    }
+    if (b.fn == Fn::constant) return sorted(Fn::mul, power_of_constant(*this, Number::of(b), exponent));
     // (a^2)^(1/2) is no power of a when a may be negative; any other power of a power is.
     const bool even = b.fn == Fn::power && std::fmod(b.value, 2) == 0,
                whole = exponent.value == std::floor(exponent.value);
-    if (b.fn == Fn::power && (!even || whole)) {
-      const Number both = multiplied(Number::of(b), exponent);
-      return both.value == 1 ? Expr{this, b.args[0]} : make(both.power_of(b.args[0]));
-    }
+    if (const auto both =
+            b.fn == Fn::power && (!even || whole) ? together(Number::of(b), exponent, false) : std::nullopt)
+      return both->value == 1 ? Expr{this, b.args[0]} : make(both->power_of(b.args[0]));
     if (exponent.value == 1) return base;
     if (b.fn == Fn::mul && whole) { // 1 / (a b) = 1/a 1/b, and (a b)^2 = a^2 b^2
       std::vector<int> factors;

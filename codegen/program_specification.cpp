@@ -138,6 +138,12 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   if (tensor.element == Element::f64)
     (void)expressions_->rewrite(s.value, [&](const ExprNode& n) -> std::optional<Expr> {
       check_number_of_f64("computes", n, "output " + tensor.name);
+      constexpr Fn inexact[] = {Fn::div, Fn::power, Fn::exp, Fn::exp2, Fn::log, Fn::log2};
+      if (std::find(std::begin(inexact), std::end(inexact), n.fn) != std::end(inexact))
+        throw CodegenError(
+            "computes: it is of f64, and quotients, powers and functions of numbers are compared "
+            "with others within 1e-12 of them",
+            "output " + tensor.name, "sums, products, max, min, select and inside");
       return std::nullopt;
     });
   check_wide(

@@ -415,6 +415,20 @@ TEST_CASE("expression: numbers that f32 has are added and multiplied exactly") {
   CHECK_FALSE(same((a * c) * (a * c), a * a * (1 + 0x1p-22)));
   CHECK_FALSE(same(exp2(a * c) / exp2(a), exp2(a * 0x1p-22)));
   CHECK_FALSE(same(exp2(a * c * c), exp2(a * (1 + 0x1p-22))));
+  CHECK_FALSE(same(exp2(a * 0x1p40 + a * 0x1p-20) * exp2(a * -0x1p40), w.x.constant(1)));
+  CHECK_FALSE(same(log2(exp2(a * (1 + 0x1p-23) * (1 + 0x1p-24))), log2(exp2(a * (1 + 0x1p-23 + 0x1p-24)))));
+  // One that is not exact takes no other away, and comes to nothing at no end of what f64 has.
+  const auto ninth = [](Expr x) { return x * x * x * x * x * x * x * x * x; };
+  CHECK(same((a / 3.0 * 0x1p42 + a) - a / 3.0 * 0x1p42, a));
+  CHECK(same((a * 0.1 * 0x1p50 + a) - a * 0.1 * 0x1p50, a));
+  CHECK_FALSE(same(b * (a / 3.0 * 0x1p42 + a) - b * (a / 3.0 * 0x1p42), b * a * 2.0));
+  CHECK_FALSE(same(ninth(a * 0x1p-122) * 0.1, w.x.constant(0)));
+  CHECK_FALSE(same(ninth(a * 0x1p122) * 0.1, ninth(a * 0x1p122) * 0.2));
+  CHECK_FALSE(same(ninth(exp(a - 40.0)) * ninth(exp(a - 40.0)) * exp(a - 40.0), w.x.constant(0)));
+  CHECK_FALSE(same(rcp(ninth(a * 0x1p-122) * 0.1), rcp(ninth(a * 0x1p-122) * 0.2)));
+  for (const double d : {40., 48., 64., 80., 96., 112., 128., 160., 192., 256., 320., 576.})
+    CHECK(same(exp(a / std::sqrt(d) - b / std::sqrt(d)),
+               exp2(a * (1.4426950408889634 / std::sqrt(d)) - b * (std::sqrt(1 / d) * 1.4426950408889634))));
   CHECK(same(a * 0.1 * 3.0, a * 0.3));
   CHECK(same(a / 3.0 * 3.0, a));
   CHECK(same(a * 0.75 * 0.6931471805599453 * 1.4426950408889634, a * 0.75));

@@ -31,6 +31,13 @@ std::uint64_t hash_of(const ExprNode& n) {
   return h;
 }
 
+// Of a NaN, which is equal to nothing.
+bool same_but_value(ExprNode a, ExprNode b) {
+  if (!std::isnan(a.value) || !std::isnan(b.value)) return false;
+  a.value = b.value = 0;
+  return a == b;
+}
+
 Expr binary(Fn fn, Expr a, Expr b) {
   INLAY_CHECK(a.arena && a.arena == b.arena, "expressions of one arena");
   return a.arena->make({.fn = fn, .args = {a.id, b.id}});
@@ -125,7 +132,7 @@ Expr Expressions::make(ExprNode node) {
   std::vector<int>& bucket = table_[hash_of(node)];
   for (const int id : bucket) {
     const ExprNode& known = nodes_[static_cast<std::size_t>(id)];
-    if (known == node) return {this, id};
+    if (known == node || (std::isnan(node.value) && same_but_value(known, node))) return {this, id};
     if (is_not_exact(node) && is_not_exact(known) && known.fn == node.fn && known.args == node.args &&
         rounded(known.value) == rounded(node.value))
       return {this, id};
@@ -136,9 +143,11 @@ Expr Expressions::make(ExprNode node) {
 }
 Expr Expressions::constant(double value) { return make(Number::written(value).node()); }
 Expr Expressions::number(Sym value) {
+  // One that f64 has not stays a formula.
   if (const auto c = value.constant()) {
-    const auto v = static_cast<double>(c->value());
-    return make((std::fabs(v) <= 0x1p53 ? Number{v} : Number::about(v)).node());
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    if (const auto v = c->value(); - most <= v && v <= most)
+      return make(Number{static_cast<double>(v)}.node());
   }
   return make({.fn = Fn::number, .sym = value});
 }
@@ -274,10 +283,9 @@ Expr Expressions::substitute(Expr e, std::span<const std::pair<AtomId, Sym>> rep
     if (n.fn == Fn::number) put(n.sym, inlay::substitute(n.sym, replacements));
     for (Sym& s : n.index) put(s, inlay::substitute(s, replacements));
     for (int& a : n.args) put(a, self(self, a));
-    const int out = same ? id
-                    : n.fn == Fn::number && n.sym.is_constant()
-                        ? constant(static_cast<double>(n.sym.constant()->value())).id
-                        : make(std::move(n)).id;
+    const int out = same                                        ? id
+                    : n.fn == Fn::number && n.sym.is_constant() ? number(n.sym).id
+                                                                : make(std::move(n)).id;
     done.emplace(id, out);
     return out;
   };

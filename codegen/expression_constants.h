@@ -55,6 +55,13 @@ inline bool is_not_exact(const ExprNode& n) {
   return (n.fn == Fn::constant || n.fn == Fn::power) && n.tensor == Number::not_exact;
 }
 
+/// The value of the last binary digit.
+inline double lowest_bit(double v) {
+  int exponent = 0;
+  (void)std::frexp(v, &exponent);
+  return std::ldexp(1, exponent - significant_bits(v));
+}
+
 /// Whether nothing is lost at the ends of what f64 has.
 inline bool in_range(double v) { return 0x1p-900 < std::fabs(v) && std::fabs(v) < 0x1p900; }
 
@@ -73,8 +80,10 @@ inline std::optional<Number> together(Number a, Number b, bool sum) {
     return lost == 0 ? std::optional(Number{both}) : std::nullopt;
   }
   const double x = std::fabs(a.value), y = std::fabs(b.value);
-  if (sum && (std::min(x, y) < 0x1p-20 * std::max(x, y) || std::fabs(both) < 0x1p-8 * std::max(x, y)))
+  if (sum && (std::min(x, y) < 0x1p-20 * std::max(x, y) || std::fabs(both) < 0x1p-14 * std::max(x, y)))
     return std::nullopt;
+  if (sum && a.exact != b.exact && lowest_bit((a.exact ? a : b).value) < 0x1p-36 * std::fabs(both))
+    return std::nullopt; // of the exact one no digit is lost
   return Number::about(both);
 }
 

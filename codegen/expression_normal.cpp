@@ -76,6 +76,8 @@ std::vector<int> power_of_constant(Expressions& x, Number base, Number exponent)
   const int node = x.make(base.node()).id;
   if (exponent.value == std::floor(exponent.value) && exponent.value >= 1 && exponent.value <= longest)
     return std::vector<int>(static_cast<std::size_t>(exponent.value), node);
+  const bool exactly = base.exact && exponent.value == std::floor(exponent.value) && exponent.value > 0;
+  if (exactly && significant_bits(base.value) > 1) return {x.make(exponent.power_of(node)).id};
   const double value = std::pow(base.value, exponent.value);
   const bool lost = base.value != 0 && std::isfinite(base.value) && !std::isnan(value) && !in_range(value);
   return {x.make(lost ? exponent.power_of(node) : Number::about(value).node()).id};

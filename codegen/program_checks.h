@@ -32,7 +32,7 @@ void check_vector(const Layout& tv, int vector, const char* what);
 /// Elements that an integer may be the bits of: f32, f16, bf16.
 [[nodiscard]] bool is_short(Element e);
 
-/// Numbers that f32 has not are compared within 1e-12: too few digits for f64, in formulas and maps alike.
+/// Numbers that f32 has not are compared within 1e-11: too few digits for f64, in formulas and maps alike.
 void check_number_of_f64(const std::string& operation, const ExprNode& n, const std::string& line);
 
 /// Elements of a table of rows, and of numbers of the workgroup: i32, i64.

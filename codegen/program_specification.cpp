@@ -142,7 +142,7 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
       if (std::find(std::begin(inexact), std::end(inexact), n.fn) != std::end(inexact))
         throw CodegenError(
             "computes: it is of f64, and quotients, powers and functions of numbers are compared "
-            "with others within 1e-12 of them",
+            "with others within 1e-11 of them",
             "output " + tensor.name, "sums, products, max, min, select and inside");
       return std::nullopt;
     });

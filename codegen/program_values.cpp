@@ -100,7 +100,7 @@ void check_number_of_f64(const std::string& operation, const ExprNode& n, const 
   const bool has_value = n.fn == Fn::constant || n.fn == Fn::inside;
   if (has_value && !std::isnan(n.value) && rounded(Element::f32, n.value) != n.value)
     throw CodegenError(operation + ": it is of f64, and " + digits(n.value) +
-                           " is compared with others within 1e-12 of it",
+                           " is compared with others within 1e-11 of it",
                        line, "a number that f32 holds, or one in a tensor");
 }
 

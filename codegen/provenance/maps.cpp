@@ -90,7 +90,8 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
   for (std::size_t e = 0; e < n; ++e)
     if (i.uses[e].id != i.def.id || i.uses[e].first != static_cast<int>(e)) return std::nullopt;
   // x0 and multiples of sums under way, each of its own; or x0 and such sums modulo 2^32, as integers or in registers of i32.
-  std::vector<std::pair<std::size_t, double>> added;
+  std::vector<std::pair<std::size_t, Expr>> added;
+  const Expr once = x_.constant(1);
   bool goes_on = false;
   const ExprNode whole = x_.normal(i.map).node();
   const bool words = whole.fn == Fn::to_number && x_.node(whole.args[0]).fn == Fn::word_add;
@@ -110,19 +111,19 @@ std::optional<Term> Interpreter::more_sums(State& s, const Inst& i) {
     if (x.tensor == 0)
       goes_on = true;
     else
-      added.emplace_back(x.tensor, multiple ? x_.node(term.args[0]).value : 1);
+      added.emplace_back(x.tensor, multiple ? Expr{&x_, term.args[0]} : once);
   }
   if (!goes_on) return std::nullopt;
   std::vector<int> columns;
   std::vector<Term> sums;
   for (const auto& [k, factor] : added) {
     Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
-    const bool wraps = t.partial && t.monoid == Monoid::wrapping_sum && of_i32 && factor == 1;
+    const bool wraps = t.partial && t.monoid == Monoid::wrapping_sum && of_i32 && factor == once;
     if (!wraps && (!t.partial || t.monoid != Monoid::sum || words)) return std::nullopt;
     close(t), settle(t);
     if (t.has_part) return std::nullopt;
     asks_nothing(t);
-    if (factor != 1) t.expr = normal_of(t.expr * factor);
+    if (!(factor == once)) t.expr = normal_of(t.expr * factor);
     for (Fact& f : t.facts) f.fill = anything;
     t.summed_by = summed_by(i, k);
     sums.push_back(std::move(t));

@@ -460,7 +460,7 @@ TEST_CASE("a choice of constants that is compared again is its condition, and no
     INFO(begins << " number " << which);
     CHECK(validate(a, patched(a, begins, which, change)).verdict != MachineVerdict::validated);
   };
-  for (const auto& [type, arch] : {std::pair{"f32", "gfx942"}, {"bf16", "gfx950"}}) {
+  for (const auto& [type, arch] : {std::pair{"f16", "gfx942"}, {"bf16", "gfx950"}}) {
     const kernels::Artifact a = built(type, arch, true);
     const CodeReport r = validate(a, a.hsaco, true);
     INFO(type << " " << arch << ": " << text_of(r));
@@ -473,7 +473,7 @@ TEST_CASE("a choice of constants that is compared again is its condition, and no
         other(a, "v_cmp_ge_f32_e64", which, [&](auto& c) { c[2] ^= flip; });
     }
   }
-  const kernels::Artifact a = built("f32", "gfx942", false); // a group's number is a byte
+  const kernels::Artifact a = built("f16", "gfx942", false); // a group's number is a byte
   CHECK(validate(a, a.hsaco).verdict == MachineVerdict::validated);
   other(a, "v_cvt_f32_ubyte0", 0, [](auto& c) { c[1] ^= 2; }); // another byte: 0 in each lane
   other(a, "v_cvt_f32_ubyte0", 0, [](auto& c) { c[0] ^= 1; });

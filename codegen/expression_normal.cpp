@@ -150,7 +150,7 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
       if (exponent.value != 0) flat.push_back(exponent.value == 1 ? base : make(exponent.power_of(base)).id);
     if (std::any_of(constants.begin(), constants.end(), [](const Number& n) { return n.value == 0; }))
       return constant(0);
-    if (const auto sum_of_products = distributed(1, with_constants(flat))) return *sum_of_products;
+    if (const auto sum_of_products = distributed(with_constants(flat))) return *sum_of_products;
   } else {
     // Equal terms up to a factor add up: x - x vanishes.
     std::vector<std::pair<int, std::vector<Number>>> terms;
@@ -173,11 +173,10 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
 }
 
 // (a + b) c as a c + b c, and whole powers of sums likewise, unless that makes a long sum of them.
-std::optional<Expr> Expressions::distributed(double factor, const std::vector<int>& factors) {
+std::optional<Expr> Expressions::distributed(const std::vector<int>& factors) {
   constexpr std::size_t longest = 32;
   std::vector<std::vector<int>> sums; // a factor of the power each
   std::vector<int> rest;
-  if (factor != 1) rest.push_back(constant(factor).id);
   std::size_t terms = 1;
   for (const int f : factors) {
     const ExprNode& n = node(f);

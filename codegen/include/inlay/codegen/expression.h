@@ -213,7 +213,7 @@ private:
   Expr sorted(Fn fn, std::vector<int> args);
   std::optional<Expr> of_integers(const ExprNode& n);
   Expr product(double factor, Expr e);
-  std::optional<Expr> distributed(double factor, const std::vector<int>& factors);
+  std::optional<Expr> distributed(const std::vector<int>& factors);
   [[nodiscard]] int depth(int id) const;
   std::vector<ExprNode> nodes_;
   std::unordered_map<std::uint64_t, std::vector<int>> table_;
